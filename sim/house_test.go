@@ -46,7 +46,7 @@ const layers = `
 	profiles/compare profiles/recommend profiles/criteria profiles/sweep
 	profiles
 	profiles/history profiles/kineto profiles/preset sim/cpu/square sim/cpu/pairconv sim/cpu/winograd sim/cpu/telescope
-	sim/cpu/fft sim/cpu/volume
+	sim/cpu/banded sim/cpu/fft sim/cpu/volume
 	profiles/settings profiles/loop profiles/report sim/nn sim/nn/fold sim/cpu/vec/... gpu/driver/installed
 	profiles/atomicfile profiles/inputfile sim/cpu/features sim/tensor gpu/driver/... gpu/nvml gpu/ptx
 	profiles/machine profiles/stats profiles/unit profiles/visible profiles/await gpu/library gpu/driver

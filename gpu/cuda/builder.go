@@ -25,8 +25,8 @@ type launch struct {
 }
 
 // builder lowers the steps of a plan to launches: it has their operands, memory and launches, and those that it
-// collects to launch together. The lowering of an operator is a method of its family that checks the operands, takes
-// their addresses and calls launch. Every plan is lowered twice: the first time to learn how much workspace and private
+// collects to launch together. The lowering of an operator is a method of its family that takes the operands' addresses and calls launch; it relies
+// on nn.Plan.Check. Every plan is lowered twice: the first time to learn how much workspace and private
 // memory its steps need, with addresses that do not matter.
 type builder struct {
 	backend *Backend
@@ -63,10 +63,10 @@ type constant struct {
 	data []byte
 }
 
-// errOperands is an error of a step whose operands do not fit its operator; compiled plans have none.
-var errOperands = errors.New("operands do not fit the operator")
+// errOperands is an error of a step for whose operands no kernel is built.
+var errOperands = errors.New("no kernel for these operands")
 
-// operandError explains operands that do not fit.
+// operandError explains operands that no kernel takes.
 func operandError(format string, values ...any) error {
 	return fmt.Errorf("%w: %s", errOperands, fmt.Sprintf(format, values...))
 }
@@ -87,15 +87,6 @@ func (o operand) kind() int32 { return int32(o.dtype) }
 // real reports whether the elements are real numbers.
 func (o operand) real() bool { return o.dtype != tensor.Complex64 }
 
-// operands returns the current step's operands and results, of which it must have in and out.
-func (b *builder) operands(in, out int) (x, y []operand, err error) {
-	if len(b.step.In) != in || len(b.step.Out) != out {
-		return nil, nil, operandError("%d operands and %d results, not %d and %d", len(b.step.In),
-			len(b.step.Out), in, out)
-	}
-	return b.ins(), b.outs(), nil
-}
-
 // ins and outs return the operands and the results of the current step.
 func (b *builder) ins() []operand  { return b.each(b.step.In) }
 func (b *builder) outs() []operand { return b.each(b.step.Out) }
@@ -108,9 +99,6 @@ func (b *builder) each(ids []nn.BufferID) []operand {
 	}
 	return all
 }
-
-// inPlace reports whether result o of the current step is its operand i.
-func (b *builder) inPlace(o, i int) bool { return b.step.Out[o] == b.step.In[i] }
 
 // detach sends the current step's launches to the second lane: nothing before the end of the segment waits for them but
 // steps that use their results or overwrite their operands. It must be called before scratch and launch.

@@ -1,6 +1,8 @@
 package cuda
 
 import (
+	"errors"
+
 	"prismtop/gpu/driver"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
@@ -16,11 +18,11 @@ func (b *convolutions) lower() (known bool, err error) {
 	case nn.Conv2D:
 		return true, b.conv2D(op)
 	case nn.Conv2DGradInput:
-		return true, b.scatterStep(op.Stride, op.Pad, anyOutputPad, false)
+		return true, b.scatterStep(op.Stride, op.Pad, false)
 	case nn.Conv2DGradWeight:
 		return true, b.weightStep(op.Stride, op.Pad, false)
 	case nn.ConvTranspose2D:
-		return true, b.scatterStep(op.Stride, op.Pad, op.OutputPad, op.ReLU)
+		return true, b.scatterStep(op.Stride, op.Pad, op.ReLU)
 	case nn.ConvTranspose2DGradInput:
 		return true, b.gatherStep(op.Stride, op.Pad, false)
 	case nn.ConvTranspose2DGradWeight:
@@ -49,27 +51,11 @@ type convGeometry struct {
 	HS, WS, HL, WL, KH, KW, Stride, Pad int32
 }
 
-// anyOutputPad is for operators that do not state the transposed convolution's output padding; the shapes do.
-const anyOutputPad = -1
-
-// geometryOf checks the shapes of the small and large images and of the weights against each other.
-func geometryOf(small, large, w tensor.Shape, stride, pad, outputPad int) (convGeometry, error) {
+// geometryOf returns the geometry of the small and large images and of the weights.
+func geometryOf(small, large, w tensor.Shape, stride, pad int) (convGeometry, error) {
 	for _, s := range []tensor.Shape{small, large, w} {
-		if len(s) != 4 || s.Elements() < 1 || s.Elements() >= 1<<31 {
-			return convGeometry{}, operandError("%v is not an array of images", s)
-		}
-	}
-	if stride < 1 || pad < 0 {
-		return convGeometry{}, operandError("stride %d, padding %d", stride, pad)
-	}
-	if large[0] != small[0] || w[0] != small[1] || w[1] != large[1] {
-		return convGeometry{}, operandError("images %v and %v do not fit weights %v", small, large, w)
-	}
-	for axis := 2; axis < 4; axis++ {
-		extra := large[axis] + 2*pad - w[axis] - (small[axis]-1)*stride
-		if extra < 0 || extra >= stride || outputPad != anyOutputPad && extra != outputPad {
-			return convGeometry{}, operandError("images %v and %v do not fit weights %v with stride %d and padding %d",
-				small, large, w, stride, pad)
+		if s.Elements() >= 1<<31 {
+			return convGeometry{}, operandError("%v numbers", s)
 		}
 	}
 	return convGeometry{int32(small[0]), int32(small[1]), int32(large[1]), int32(small[2]), int32(small[3]),
@@ -105,24 +91,10 @@ type convolution struct {
 	up, pool bool // gather: x enlarged, y reduced by a factor of two
 }
 
-// real checks that no operand is complex.
-func (c *convolution) real() error {
-	if !c.x.real() || !c.w.real() || !c.y.real() {
-		return operandError("%v times %v to %v", c.x.dtype, c.w.dtype, c.y.dtype)
-	}
-	if c.bias != nil && !c.bias.real() {
-		return operandError("bias of %v", c.bias.dtype)
-	}
-	return nil
-}
-
 // convolution returns the operands of the current step, a gather described by op, or a
 // scatter: x, w and perhaps a bias.
-func (b *convolutions) convolution(op nn.Conv2D, outputPad int, scatter bool) (c convolution, err error) {
+func (b *convolutions) convolution(op nn.Conv2D, scatter bool) (c convolution, err error) {
 	x, y := b.ins(), b.outs()
-	if len(x) < 2 || len(x) > 3 || len(y) != 1 {
-		return c, operandError("%d operands and %d results", len(x), len(y))
-	}
 	c = convolution{x: x[0], w: x[1], y: y[0], relu: op.ReLU, products: b.step.Products, up: op.Up, pool: op.Pool}
 	small, large := y[0].shape, x[0].shape
 	if scatter {
@@ -134,23 +106,15 @@ func (b *convolutions) convolution(op nn.Conv2D, outputPad int, scatter bool) (c
 	if op.Up {
 		large = doubled(large)
 	}
-	if c.geometry, err = geometryOf(small, large, x[1].shape, op.Stride, op.Pad, outputPad); err != nil {
-		return c, err
-	}
 	if len(x) == 3 {
 		c.bias = &x[2]
-		if channels := int64(y[0].shape[1]); c.bias.n() != channels {
-			return c, operandError("bias has %d elements for %d channels", c.bias.n(), channels)
-		}
 	}
-	return c, c.real()
+	c.geometry, err = geometryOf(small, large, x[1].shape, op.Stride, op.Pad)
+	return c, err
 }
 
 // doubled is the shape of images of twice the sides.
 func doubled(s tensor.Shape) tensor.Shape {
-	if len(s) != 4 {
-		return s // refused by geometryOf
-	}
 	return tensor.Shape{s[0], s[1], 2 * s[2], 2 * s[3]}
 }
 
@@ -160,7 +124,7 @@ func (b *convolutions) conv2D(op nn.Conv2D) error {
 	if !op.Up && !op.Pool {
 		return b.gatherStep(op.Stride, op.Pad, op.ReLU)
 	}
-	c, err := b.convolution(op, anyOutputPad, false)
+	c, err := b.convolution(op, false)
 	if err != nil {
 		return err
 	}
@@ -193,7 +157,7 @@ func (b *convolutions) doubledScratch(x operand) operand {
 
 // gatherStep lowers the current step, a gather.
 func (b *convolutions) gatherStep(stride, pad int, relu bool) error {
-	c, err := b.convolution(nn.Conv2D{Stride: stride, Pad: pad, ReLU: relu}, anyOutputPad, false)
+	c, err := b.convolution(nn.Conv2D{Stride: stride, Pad: pad, ReLU: relu}, false)
 	if err != nil {
 		return err
 	}
@@ -201,8 +165,8 @@ func (b *convolutions) gatherStep(stride, pad int, relu bool) error {
 }
 
 // scatterStep lowers the current step, a scatter.
-func (b *convolutions) scatterStep(stride, pad, outputPad int, relu bool) error {
-	c, err := b.convolution(nn.Conv2D{Stride: stride, Pad: pad, ReLU: relu}, outputPad, true)
+func (b *convolutions) scatterStep(stride, pad int, relu bool) error {
+	c, err := b.convolution(nn.Conv2D{Stride: stride, Pad: pad, ReLU: relu}, true)
 	if err != nil {
 		return err
 	}
@@ -211,10 +175,7 @@ func (b *convolutions) scatterStep(stride, pad, outputPad int, relu bool) error 
 
 // weightStep lowers the current step, the gradient of the weights of a Conv2D, or of a ConvTranspose2D.
 func (b *convolutions) weightStep(stride, pad int, transposed bool) error {
-	x, y, err := b.operands(2, 1)
-	if err != nil {
-		return err
-	}
+	x, y := b.ins(), b.outs()
 	c, err := weightGradient(x[0], x[1], y[0], stride, pad, transposed)
 	if err != nil {
 		return err
@@ -232,13 +193,8 @@ func weightGradient(x, gy, y operand, stride, pad int, transposed bool) (c convo
 		small, large = x, gy
 	}
 	c = convolution{x: small, w: large, y: y}
-	if c.geometry, err = geometryOf(small.shape, large.shape, y.shape, stride, pad, anyOutputPad); err != nil {
-		return c, err
-	}
-	if y.dtype != tensor.Float32 {
-		return c, operandError("gradient of %v", y.dtype)
-	}
-	return c, c.real()
+	c.geometry, err = geometryOf(small.shape, large.shape, y.shape, stride, pad)
+	return c, errors.Join(err, mustBe(tensor.Float32, y))
 }
 
 // convAnyP is ConvAnyP of conv.cu.
@@ -314,13 +270,10 @@ const biasPart = 4096
 
 // biasGrad lowers a BiasGrad.
 func (b *convolutions) biasGrad() error {
-	x, y, err := b.operands(1, 1)
-	if err != nil {
-		return err
-	}
+	x, y := b.ins(), b.outs()
 	s := x[0].shape
-	if len(s) != 4 || !x[0].real() || y[0].n() != int64(s[1]) || y[0].dtype != tensor.Float32 {
-		return operandError("gradient %v %v of biases %v %v", y[0].shape, y[0].dtype, s, x[0].dtype)
+	if err := mustBe(tensor.Float32, y[0]); err != nil {
+		return err
 	}
 	b.detach()
 	p := convBiasGradP{x[0].at, y[0].at, int32(s[0]), int32(s[1]), int32(s[2] * s[3]), biasPart, x[0].kind()}

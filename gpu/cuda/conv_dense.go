@@ -3,6 +3,7 @@ package cuda
 import (
 	"prismtop/gpu/driver"
 	"prismtop/sim/nn"
+	"prismtop/sim/tensor"
 )
 
 // Convolutions between one pixel and a whole image: their product, and the outer product that Adam takes at once.
@@ -52,10 +53,8 @@ type convOuterAdamP struct {
 // after computing the gradient gx of the image from the weights w, if it can.
 func (b *convolutions) outerAdam(op nn.Adam, c *convolution, x, gy, w, gx operand, scalars, state []operand) (done bool,
 	err error) {
-	for _, o := range scalars {
-		if !b.scalar(o) {
-			return false, operandError("%v %v is not a scalar", o.dtype, o.shape)
-		}
+	if err := mustBe(tensor.Float32, scalars...); err != nil {
+		return false, err
 	}
 	g := &c.geometry
 	p := convOuterAdamP{Adam: adamParameter(op, scalars[0].at, scalars[1].at, 0), X: x.at, GY: gy.at,

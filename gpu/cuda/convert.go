@@ -25,18 +25,12 @@ func (b *builder) convertWeights(x, y operand) (done bool, err error) {
 	if !b.weightCast(b.index) {
 		return false, nil
 	}
-	if !x.shape.Equal(y.shape) {
-		return false, operandError("%v to %v", x.shape, y.shape)
-	}
 	arrays, sizes := []conversionP{{x.at, y.at, x.n(), x.kind(), y.kind()}}, []int64{x.n()}
 	for i := b.index + 1; i < b.segmentEnd() && len(b.adams) == 0; i++ {
 		if !b.weightCast(i) || !b.movable(i) {
 			continue
 		}
 		from, to := b.each(b.plan.Steps[i].In)[0], b.each(b.plan.Steps[i].Out)[0]
-		if !from.shape.Equal(to.shape) {
-			continue
-		}
 		arrays, sizes = append(arrays, conversionP{from.at, to.at, from.n(), from.kind(), to.kind()}),
 			append(sizes, from.n())
 		b.done[i] = true
@@ -51,7 +45,7 @@ func (b *builder) convertWeights(x, y operand) (done bool, err error) {
 // weightCast reports whether a step converts a variable to 16 bits.
 func (b *builder) weightCast(i int) bool {
 	s := &b.plan.Steps[i]
-	if _, ok := s.Op.(nn.Cast); !ok || len(s.In) != 1 || len(s.Out) != 1 {
+	if _, ok := s.Op.(nn.Cast); !ok {
 		return false
 	}
 	x, y := &b.plan.Buffers[s.In[0]], &b.plan.Buffers[s.Out[0]]

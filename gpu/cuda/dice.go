@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"math"
+	"slices"
 
 	"prismtop/gpu/driver"
 	"prismtop/sim/nn"
@@ -28,33 +29,22 @@ type diceGradP struct {
 	Items, Elements             float32
 }
 
-// diceItems checks the operands of a segmentation's loss, all float32, and returns the number of items and their size.
-func diceItems(z operand, others ...operand) (items int, size int64, err error) {
-	if err := alike(z, others...); err != nil {
-		return 0, 0, err
+// diceItems returns the number of items and their size; all operands must be float32.
+func (b *losses) diceItems() (items int, size int64, err error) {
+	z := b.ins()[0]
+	if z.shape[0] > math.MaxUint16 {
+		return 0, 0, operandError("%v has too many items", z.shape)
 	}
-	if len(z.shape) < 1 || z.n() < 1 || z.shape[0] > math.MaxUint16 {
-		return 0, 0, operandError("%v has no items", z.shape)
-	}
-	return z.shape[0], z.n() / int64(z.shape[0]), mustBe(tensor.Float32, append(others, z)...)
+	return z.shape[0], z.n() / int64(z.shape[0]), mustBe(tensor.Float32, slices.Concat(b.ins(), b.outs())...)
 }
 
 // lossGrid are the blocks of the elements of an item.
 func lossGrid(size int64) int { return int(min(quotientUp(size, blockThreads), lossBlocks)) }
 
 func (b *losses) diceBCE(op nn.DiceBCE) error {
-	in, out, err := b.operands(2, 3)
+	in, out := b.ins(), b.outs()
+	items, size, err := b.diceItems()
 	if err != nil {
-		return err
-	}
-	items, size, err := diceItems(in[0], in[1], out[1])
-	if err != nil {
-		return err
-	}
-	if out[0].n() != 2 || out[2].n() != 2*int64(items) {
-		return operandError("%v losses and %v factors for %d items", out[0].shape, out[2].shape, items)
-	}
-	if err := mustBe(tensor.Float32, out...); err != nil {
 		return err
 	}
 	blocks := lossGrid(size)
@@ -69,18 +59,9 @@ func (b *losses) diceBCE(op nn.DiceBCE) error {
 }
 
 func (b *losses) diceBCEGrad() error {
-	in, out, err := b.operands(4, 1)
+	in, out := b.ins(), b.outs()
+	items, size, err := b.diceItems()
 	if err != nil {
-		return err
-	}
-	items, size, err := diceItems(in[0], in[1], out[0])
-	if err != nil {
-		return err
-	}
-	if in[2].n() != 2*int64(items) || in[3].n() != 2 {
-		return operandError("%v factors and %v gradients for %d items", in[2].shape, in[3].shape, items)
-	}
-	if err := mustBe(tensor.Float32, in[2:]...); err != nil {
 		return err
 	}
 	p := diceGradP{P: in[0].at, T: in[1].at, Factors: in[2].at, Upstream: in[3].at, GZ: out[0].at, Size: size,
@@ -90,30 +71,18 @@ func (b *losses) diceBCEGrad() error {
 
 // squaredError lowers a SquaredError, an L2 loss of any shape.
 func (b *losses) squaredError() error {
-	in, out, err := b.operands(2, 1)
-	if err != nil {
+	in, out := b.ins(), b.outs()
+	if err := mustBe(tensor.Float32, in[0], in[1], out[0]); err != nil {
 		return err
-	}
-	if err := alike(in[0], in[1]); err != nil {
-		return err
-	}
-	if err := mustBe(tensor.Float32, in[0], in[1], out[0]); err != nil || out[0].n() != 1 || in[0].n() < 1 {
-		return operandError("a squared error %v of %v", out[0].shape, in[0].shape)
 	}
 	return b.elementLoss(in[0], in[1], out[0].at, b.scratch(4), false, true)
 }
 
 // squaredErrorGrad lowers a SquaredErrorGrad.
 func (b *losses) squaredErrorGrad() error {
-	in, out, err := b.operands(3, 1)
-	if err != nil {
+	in, out := b.ins(), b.outs()
+	if err := mustBe(tensor.Float32, append(in, out[0])...); err != nil {
 		return err
-	}
-	if err := alike(in[0], in[1], out[0]); err != nil {
-		return err
-	}
-	if err := mustBe(tensor.Float32, append(in, out[0])...); err != nil || in[2].n() != 1 {
-		return operandError("the gradient of a squared error from %v", in[2].shape)
 	}
 	factor := b.table(structs([]float32{float32(2 / float64(in[0].n()))}))
 	p := lossGradP{P: in[0].at, T: in[1].at, Factor: factor, Upstream: in[2].at, GP: out[0].at,

@@ -41,19 +41,6 @@ func (b *ptychography) lower() (known bool, err error) {
 	return false, nil
 }
 
-// typed checks that operands have one shape, and the element types that begin with the first one's.
-func typed(all []operand, types ...tensor.DType) error {
-	for i, o := range all {
-		if !o.shape.Equal(all[0].shape) {
-			return operandError("%v and %v", all[0].shape, o.shape)
-		}
-		if err := mustBe(types[i], o); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // polarP is PolarP of diffraction.cu, and so on below.
 type polarP struct {
 	A, Phase, Z driver.Pointer
@@ -120,11 +107,8 @@ type poissonGradP struct {
 }
 
 func (b *ptychography) polar() error {
-	x, y, err := b.operands(2, 1)
-	if err != nil {
-		return err
-	}
-	if err := typed([]operand{x[0], x[1], y[0]}, tensor.Float32, tensor.Float32, tensor.Complex64); err != nil {
+	x, y := b.ins(), b.outs()
+	if err := mustBe(tensor.Float32, x...); err != nil {
 		return err
 	}
 	p := polarP{x[0].at, x[1].at, y[0].at, x[0].n()}
@@ -132,12 +116,8 @@ func (b *ptychography) polar() error {
 }
 
 func (b *ptychography) polarGrad() error {
-	x, y, err := b.operands(3, 2)
-	if err != nil {
-		return err
-	}
-	all := []operand{x[0], x[1], x[2], y[0], y[1]}
-	if err := typed(all, tensor.Float32, tensor.Float32, tensor.Complex64, tensor.Float32, tensor.Float32); err != nil {
+	x, y := b.ins(), b.outs()
+	if err := mustBe(tensor.Float32, x[0], x[1], y[0], y[1]); err != nil {
 		return err
 	}
 	p := polarGradP{x[0].at, x[1].at, x[2].at, y[0].at, y[1].at, x[0].n()}
@@ -146,24 +126,16 @@ func (b *ptychography) polarGrad() error {
 
 // translate lowers the sum of patches on canvases, or, with out, their extraction.
 func (b *ptychography) translate(kernel string, out bool) error {
-	x, y, err := b.operands(2, 1)
-	if err != nil {
-		return err
-	}
+	x, y := b.ins(), b.outs()
 	patches, canvas := x[0], y[0]
 	if out {
 		patches, canvas = y[0], x[0]
 	}
 	s, t := patches.shape, canvas.shape
-	if len(s) != 4 || len(t) != 4 || s[2] != s[3] || t[2] != t[3] || (t[2]-s[2])%2 != 0 || t[0] != s[0] || t[1] != 1 ||
-		!x[1].shape.Equal(tensor.Shape{s[0], s[1], 2}) || !patches.indexed() || !canvas.indexed() || patches.n() < 1 ||
-		canvas.n() < 1 {
-		return operandError("patches %v, canvas %v and offsets %v", s, t, x[1].shape)
+	if !patches.indexed() || !canvas.indexed() {
+		return operandError("patches %v and canvas %v", s, t)
 	}
-	if err := typed([]operand{x[1]}, tensor.Float32); err != nil {
-		return err
-	}
-	if err := mustBe(tensor.Complex64, patches, canvas); err != nil {
+	if err := mustBe(tensor.Float32, x[1]); err != nil {
 		return err
 	}
 	p := patchesP{x[0].at, x[1].at, y[0].at, int32(y[0].n()), int32(s[1]), int32(s[2]), int32(t[2])}
@@ -171,17 +143,10 @@ func (b *ptychography) translate(kernel string, out bool) error {
 }
 
 func (b *ptychography) divideByCoverage(op nn.DivideByCoverage) error {
-	x, y, err := b.operands(2, 1)
-	if err != nil {
-		return err
-	}
+	x, y := b.ins(), b.outs()
 	s, offsets := x[0].shape, x[1].shape
-	if len(s) != 4 || s[1] != 1 || s[2] != s[3] || len(offsets) != 3 || offsets[0] != s[0] || offsets[2] != 2 ||
-		op.Support < 1 || op.Support > s[2] || (s[2]-op.Support)%2 != 0 || !x[0].indexed() {
-		return operandError("%v, offsets %v and a support of %d", s, offsets, op.Support)
-	}
-	if err := typed([]operand{x[0], y[0]}, tensor.Complex64, tensor.Complex64); err != nil {
-		return err
+	if !x[0].indexed() {
+		return operandError("%v numbers", s)
 	}
 	if err := mustBe(tensor.Float32, x[1]); err != nil {
 		return err
@@ -192,20 +157,8 @@ func (b *ptychography) divideByCoverage(op nn.DivideByCoverage) error {
 }
 
 func (b *ptychography) probeMultiply(op nn.ProbeMultiply) error {
-	x, y, err := b.operands(2, 1)
-	if err != nil {
-		return err
-	}
-	_, h, w, err := planes(x[0])
-	if err != nil {
-		return err
-	}
-	if !x[1].shape.Equal(tensor.Shape{2, h, w}) {
-		return operandError("probe %v for planes of %v", x[1].shape, x[0].shape)
-	}
-	if err := typed([]operand{x[0], y[0]}, tensor.Complex64, tensor.Complex64); err != nil {
-		return err
-	}
+	x, y := b.ins(), b.outs()
+	h, w := x[0].shape.Plane()
 	if err := mustBe(tensor.Float32, x[1]); err != nil {
 		return err
 	}
@@ -216,46 +169,24 @@ func (b *ptychography) probeMultiply(op nn.ProbeMultiply) error {
 // intensity lowers |z|², or its gradient.
 func (b *ptychography) intensity(gradient bool) error {
 	if gradient {
-		x, y, err := b.operands(2, 1)
-		if err != nil {
-			return err
-		}
-		if err := typed([]operand{x[0], x[1], y[0]}, tensor.Complex64, tensor.Float32, tensor.Complex64); err != nil {
+		x, y := b.ins(), b.outs()
+		if err := mustBe(tensor.Float32, x[1]); err != nil {
 			return err
 		}
 		p := intensityP{Z: x[0].at, GY: x[1].at, GZ: y[0].at, N: x[0].n()}
 		return b.over("intensity_grad", p.N, parameter(&p))
 	}
-	x, y, err := b.operands(1, 1)
-	if err != nil {
-		return err
-	}
-	if err := typed([]operand{x[0], y[0]}, tensor.Complex64, tensor.Float32); err != nil {
+	x, y := b.ins(), b.outs()
+	if err := mustBe(tensor.Float32, y[0]); err != nil {
 		return err
 	}
 	p := intensityP{Z: x[0].at, Y: y[0].at, N: x[0].n()}
 	return b.over("intensity", p.N, parameter(&p))
 }
 
-// scalarOf checks that operands are single numbers of float32.
-func scalarOf(all ...operand) error {
-	for _, o := range all {
-		if o.n() != 1 {
-			return operandError("%v is no scalar", o.shape)
-		}
-	}
-	return mustBe(tensor.Float32, all...)
-}
-
 func (b *ptychography) expScale(op nn.ExpScale) error {
-	x, y, err := b.operands(2, 1)
-	if err != nil {
-		return err
-	}
-	if err := alike(x[0], y[0]); err != nil {
-		return err
-	}
-	if err := scalarOf(x[1]); err != nil {
+	x, y := b.ins(), b.outs()
+	if err := mustBe(tensor.Float32, x[1]); err != nil {
 		return err
 	}
 	p := expScaleP{X: x[0].at, S: x[1].at, Y: y[0].at, N: x[0].n(), Power: op.Power, XType: x[0].kind(),
@@ -268,22 +199,13 @@ func (b *ptychography) expScaleGrad(op nn.ExpScaleGrad) error {
 }
 
 func (b *ptychography) poissonLoss(op nn.PoissonLoss) error {
-	if len(b.step.In) != 2 || !(op.Epsilon > 0) {
-		return operandError("%d operands, epsilon %g", len(b.step.In), op.Epsilon)
-	}
 	return b.total(float64(op.Epsilon), 1/float64(b.ins()[0].n()))
 }
 
 // total lowers a factor times the sum of terms of two arrays; see terms of diffraction.cu for epsilon.
 func (b *ptychography) total(epsilon, factor float64) error {
-	x, y, err := b.operands(2, 1)
-	if err != nil {
-		return err
-	}
-	if err := alike(x[0], x[1]); err != nil {
-		return err
-	}
-	if err := scalarOf(y[0]); err != nil {
+	x, y := b.ins(), b.outs()
+	if err := mustBe(tensor.Float32, y[0]); err != nil {
 		return err
 	}
 	n := x[0].n()
@@ -298,14 +220,8 @@ func (b *ptychography) total(epsilon, factor float64) error {
 }
 
 func (b *ptychography) poissonLossGrad(op nn.PoissonLossGrad) error {
-	x, y, err := b.operands(3, 1)
-	if err != nil {
-		return err
-	}
-	if err := alike(x[0], x[1], y[0]); err != nil {
-		return err
-	}
-	if err := scalarOf(x[2]); err != nil {
+	x, y := b.ins(), b.outs()
+	if err := mustBe(tensor.Float32, x[2]); err != nil {
 		return err
 	}
 	p := poissonGradP{P: x[0].at, T: x[1].at, G: x[2].at, GP: y[0].at, N: x[0].n(), Epsilon: float64(op.Epsilon),

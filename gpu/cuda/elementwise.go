@@ -46,13 +46,7 @@ type fillP struct {
 }
 
 func (b *elementwise) fill(op nn.Fill) error {
-	_, y, err := b.operands(0, 1)
-	if err != nil {
-		return err
-	}
-	if !y[0].real() {
-		return operandError("complex values")
-	}
+	y := b.outs()
 	p := fillP{y[0].at, y[0].n(), y[0].kind(), op.Value}
 	return b.over("fill", p.N, parameter(&p))
 }
@@ -73,47 +67,22 @@ const (
 	unarySoftplus
 )
 
-// alike checks that operands are real and have one shape.
-func alike(first operand, others ...operand) error {
-	for _, o := range append(others, first) {
-		if !o.real() || !o.shape.Equal(first.shape) {
-			return operandError("%v %v and %v %v", first.dtype, first.shape, o.dtype, o.shape)
-		}
-	}
-	return nil
-}
-
 // unary applies a function to each element.
 func (b *elementwise) unary(op int32, factor float32) error {
-	x, y, err := b.operands(1, 1)
-	if err != nil {
-		return err
-	}
-	if err := alike(x[0], y[0]); err != nil {
-		return err
-	}
+	x, y := b.ins(), b.outs()
 	p := unaryP{x[0].at, y[0].at, x[0].n(), op, x[0].kind(), y[0].kind(), factor}
 	return b.over("unary", (p.N+3)/4, parameter(&p))
 }
 
 func (b *elementwise) activation(op nn.Activation) error {
-	if op.Kind > nn.Tanh {
-		return operandError("no activation of kind %d", op.Kind)
-	}
 	return b.unary(int32(op.Kind), 0)
 }
 
 // scale multiplies real values, or both parts of complex ones.
 func (b *elementwise) scale(op nn.Scale) error {
-	x, y, err := b.operands(1, 1)
-	if err != nil {
-		return err
-	}
+	x, y := b.ins(), b.outs()
 	if x[0].real() {
 		return b.unary(unaryScale, op.Factor)
-	}
-	if y[0].real() || !x[0].shape.Equal(y[0].shape) {
-		return operandError("%v %v and %v %v", x[0].dtype, x[0].shape, y[0].dtype, y[0].shape)
 	}
 	p := unaryP{x[0].at, y[0].at, 2 * x[0].n(), unaryScale, int32(tensor.Float32), int32(tensor.Float32), op.Factor}
 	return b.over("unary", (p.N+3)/4, parameter(&p))
@@ -128,21 +97,12 @@ type slopeP struct {
 
 // slopes computes the gradient of a function from its result or its operand, in[0].
 func (b *elementwise) slopes(op int32) error {
-	in, out, err := b.operands(2, 1)
-	if err != nil {
-		return err
-	}
-	if err := alike(in[0], in[1], out[0]); err != nil {
-		return err
-	}
+	in, out := b.ins(), b.outs()
 	p := slopeP{in[0].at, in[1].at, out[0].at, in[0].n(), op, in[0].kind(), in[1].kind(), out[0].kind()}
 	return b.over("slopes", p.N, parameter(&p))
 }
 
 func (b *elementwise) activationGrad(op nn.ActivationGrad) error {
-	if op.Kind > nn.Tanh {
-		return operandError("no activation of kind %d", op.Kind)
-	}
 	return b.slopes(int32(op.Kind))
 }
 
@@ -161,17 +121,9 @@ type sumP struct {
 // add sums real values, or both parts of complex ones.
 func (b *elementwise) add() error {
 	x, y := b.ins(), b.outs()
-	if len(x) < 2 || len(y) != 1 {
-		return operandError("%d operands and %d results", len(x), len(y))
-	}
 	parts := int64(1)
 	if !y[0].real() {
 		parts = 2
-	}
-	for _, o := range x {
-		if o.real() != y[0].real() || !o.shape.Equal(y[0].shape) {
-			return operandError("%v %v to %v %v", o.dtype, o.shape, y[0].dtype, y[0].shape)
-		}
 	}
 	if len(x) > sumTerms && y[0].dtype.Size() == 2 {
 		return operandError("a sum of %d operands of 16 bits", len(x)) // its parts would be rounded

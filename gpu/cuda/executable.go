@@ -60,6 +60,9 @@ func (b *Backend) load(ctx context.Context, plan *nn.Plan, st nn.State, arena *s
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	if err := plan.Check(); err != nil {
+		return nil, err
+	}
 	if err := b.enter(); err != nil {
 		return nil, err
 	}

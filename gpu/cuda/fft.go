@@ -1,7 +1,6 @@
 package cuda
 
 import (
-	"errors"
 	"math"
 
 	"prismtop/gpu/driver"
@@ -106,15 +105,6 @@ func (l lines) columnBlock() (threads driver.Dim, shared int) {
 // groups is the number of blocks for the columns.
 func (l lines) groups(columns int) int { return (columns + 1<<l.shift - 1) >> l.shift }
 
-// planes checks that an operand consists of planes that are not empty.
-func planes(o operand) (count, h, w int, err error) {
-	if len(o.shape) < 2 || o.n() == 0 {
-		return 0, 0, 0, operandError("shape %v has no planes", o.shape)
-	}
-	h, w = o.shape.Plane()
-	return o.shape.Elements() / (h * w), h, w, nil
-}
-
 // mustBe checks the element type of operands.
 func mustBe(d tensor.DType, all ...operand) error {
 	for _, o := range all {
@@ -127,29 +117,16 @@ func mustBe(d tensor.DType, all ...operand) error {
 
 // onPlanes returns the operands and the result of the current step, whose first operand and result are planes of one
 // shape, and the elements of a plane.
-func (b *measurements) onPlanes(operands int) (x []operand, y operand, plane int64, err error) {
-	x, all, err := b.operands(operands, 1)
-	if err != nil {
-		return nil, operand{}, 0, err
-	}
-	y = all[0]
-	_, h, w, err := planes(x[0])
-	if err == nil && !x[0].shape.Equal(y.shape) {
-		err = operandError("from %v to %v", x[0].shape, y.shape)
-	}
-	return x, y, int64(h * w), err
+func (b *measurements) onPlanes() (x []operand, y operand, plane int64) {
+	x, y = b.ins(), b.outs()[0]
+	h, w := y.shape.Plane()
+	return x, y, int64(h * w)
 }
 
 // fft is the centred transform: rows first, then columns.
 func (b *measurements) fft(op nn.FFT) error {
-	operands, y, plane, err := b.onPlanes(1)
-	if err != nil {
-		return err
-	}
+	operands, y, plane := b.onPlanes()
 	x := operands[0]
-	if x.real() && y.real() {
-		return operandError("FFT from real to real")
-	}
 	for _, o := range []operand{x, y} {
 		if o.real() && o.dtype != tensor.Float32 {
 			return operandError("an FFT of %v", o.dtype)
@@ -215,14 +192,8 @@ type maskP struct {
 }
 
 func (b *measurements) maskMultiply() error {
-	x, y, plane, err := b.onPlanes(2)
-	if err != nil {
-		return err
-	}
-	if x[1].n() != plane {
-		return operandError("mask %v for planes of %v", x[1].shape, x[0].shape)
-	}
-	if err := errors.Join(mustBe(tensor.Complex64, x[0], y), mustBe(tensor.Float32, x[1])); err != nil {
+	x, y, plane := b.onPlanes()
+	if err := mustBe(tensor.Float32, x[1]); err != nil {
 		return err
 	}
 	p := maskP{x[0].at, x[1].at, y.at, x[0].n(), plane}
@@ -236,11 +207,8 @@ type modulusP struct {
 }
 
 func (b *measurements) modulusFlip() error {
-	x, y, plane, err := b.onPlanes(1)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(mustBe(tensor.Complex64, x[0]), mustBe(tensor.Float32, y)); err != nil {
+	x, y, plane := b.onPlanes()
+	if err := mustBe(tensor.Float32, y); err != nil {
 		return err
 	}
 	p := modulusP{x[0].at, y.at, x[0].n(), plane}
@@ -254,14 +222,8 @@ type modulusGradP struct {
 }
 
 func (b *measurements) modulusFlipGrad() error {
-	x, y, plane, err := b.onPlanes(2)
-	if err != nil {
-		return err
-	}
-	if !x[0].shape.Equal(x[1].shape) {
-		return operandError("a gradient of %v for %v", x[1].shape, x[0].shape)
-	}
-	if err := errors.Join(mustBe(tensor.Complex64, x[0], y), mustBe(tensor.Float32, x[1])); err != nil {
+	x, y, plane := b.onPlanes()
+	if err := mustBe(tensor.Float32, x[1]); err != nil {
 		return err
 	}
 	p := modulusGradP{x[0].at, x[1].at, y.at, x[0].n(), plane}

@@ -39,31 +39,14 @@ const (
 	mostSummed  = 64
 )
 
-// instances describes the values of a normalisation of x: the others are of its shape, vectors have a number for each
-// of its channels, statistics one for each channel of each image.
-func (b *volumes) instances(slope float32, x operand, others, vectors, statistics []operand) (g instanceG, err error) {
+// instances describes the values of a normalisation of x with vectors, which must be float32.
+func (b *volumes) instances(x operand, vectors ...operand) (g instanceG, err error) {
 	s := x.shape
-	if len(s) != 5 || x.n() < 1 || x.n() > math.MaxInt32 || s[0] > math.MaxUint16 {
-		return g, operandError("%v %v is not a volume [N, D, H, W, C]", x.dtype, s)
+	if x.n() > math.MaxInt32 || s[0] > math.MaxUint16 {
+		return g, operandError("a volume of %v", s)
 	}
-	if !(slope > 0) || slope > 1 {
-		return g, operandError("a leaky ReLU of slope %g", slope)
-	}
-	if err := alike(x, others...); err != nil {
+	if err := mustBe(tensor.Float32, vectors...); err != nil {
 		return g, err
-	}
-	if err := mustBe(tensor.Float32, append(append([]operand(nil), vectors...), statistics...)...); err != nil {
-		return g, err
-	}
-	for _, v := range vectors {
-		if v.n() != int64(s[4]) {
-			return g, operandError("%v for the channels of %v", v.shape, s)
-		}
-	}
-	for _, v := range statistics {
-		if v.n() != int64(s[0]*s[4]) {
-			return g, operandError("statistics %v of %v", v.shape, s)
-		}
 	}
 	voxels := s[1] * s[2] * s[3]
 	group := min(s[4], blockThreads)
@@ -96,11 +79,8 @@ func (b *volumes) threePasses(name string, g instanceG, totals int32, parameter 
 
 // instanceNorm lowers an InstanceNorm (x, gamma, beta, residual → y, mean, inverse).
 func (b *volumes) instanceNorm(op nn.InstanceNorm) error {
-	in, out, err := b.operands(3+int(flag(op.Residual)), 3)
-	if err != nil {
-		return err
-	}
-	g, err := b.instances(op.Slope, in[0], append(in[3:len(in):len(in)], out[0]), in[1:3], out[1:])
+	in, out := b.ins(), b.outs()
+	g, err := b.instances(in[0], in[1], in[2], out[1], out[2])
 	if err != nil {
 		return err
 	}
@@ -115,12 +95,8 @@ func (b *volumes) instanceNorm(op nn.InstanceNorm) error {
 
 // instanceNormGrad lowers an InstanceNormGrad (x, y, gy, gamma, mean, inverse → gx, ggamma, gbeta, the residual's).
 func (b *volumes) instanceNormGrad(op nn.InstanceNormGrad) error {
-	in, out, err := b.operands(6, 3+int(flag(op.Residual)))
-	if err != nil {
-		return err
-	}
-	others := append([]operand{in[1], in[2], out[0]}, out[3:]...)
-	g, err := b.instances(op.Slope, in[0], others, []operand{in[3], out[1], out[2]}, in[4:])
+	in, out := b.ins(), b.outs()
+	g, err := b.instances(in[0], in[3], in[4], in[5], out[1], out[2])
 	if err != nil {
 		return err
 	}

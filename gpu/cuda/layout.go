@@ -55,19 +55,16 @@ type placeP struct {
 // move lowers a Place or a Cast. Places and casts that follow, each of the result before, join the launch, up to two
 // results per launch: a result that nothing else reads is not stored.
 func (b *layouts) move() error {
-	x, y, err := b.operands(1, 1)
-	if err != nil {
-		return err
-	}
+	x, y := b.ins(), b.outs()
 	if _, ok := b.step.Op.(nn.Place); !ok {
 		if done, err := b.convertWeights(x[0], y[0]); done || err != nil {
 			return err
 		}
 	}
 	s := x[0].shape
-	if len(s) < 2 || !x[0].real() || !x[0].indexed() {
+	if len(s) < 2 || !x[0].indexed() {
 		if _, ok := b.step.Op.(nn.Cast); !ok {
-			return operandError("%v %v has no planes", x[0].dtype, s)
+			return operandError("%v numbers", s)
 		}
 		return (&elementwise{b.builder}).unary(unaryCopy, 0)
 	}
@@ -80,11 +77,12 @@ func (b *layouts) move() error {
 		step := &b.plan.Steps[i]
 		from, to := b.each(step.In)[0], b.each(step.Out)[0]
 		place, isPlace := step.Op.(nn.Place)
-		if err := fits(place, isPlace, from, to); err != nil {
+		const most = 1 << 30
+		if len(to.shape) < 2 || !to.indexed() || max(place.Top, place.Left) > most || min(place.Top, place.Left) < -most {
 			if i > b.index {
 				break
 			}
-			return err
+			return operandError("%v at (%d, %d) of %v", from.shape, place.Top, place.Left, to.shape)
 		}
 		places = places || isPlace
 		h, w := to.shape.Plane()
@@ -121,23 +119,6 @@ func (t placed) within(op nn.Place, h, w int32) placed {
 		FirstColumn: max(t.FirstColumn+left, 0), EndColumn: min(t.EndColumn+left, w)}
 }
 
-// fits checks the operands of a Place, or of a Cast.
-func fits(op nn.Place, isPlace bool, x, y operand) error {
-	a, z := x.shape, y.shape
-	ok := x.real() && y.real() && y.indexed() && len(a) == len(z) && len(a) >= 2 && x.n() > 0 && y.n() > 0
-	if ok && isPlace {
-		ok = a[:len(a)-2].Equal(z[:len(z)-2])
-		const most = 1 << 30
-		ok = ok && max(op.Top, op.Left) <= most && min(op.Top, op.Left) >= -most
-	} else if ok {
-		ok = a.Equal(z)
-	}
-	if !ok {
-		return operandError("%v %v to %v %v", x.dtype, a, y.dtype, z)
-	}
-	return nil
-}
-
 // continues reports whether the step after step i can take part in a launch that reads x and whose newest result is y:
 // it casts y to a type at least as wide. A result that the plan placed over x gets its own memory.
 func (b *layouts) continues(i int, x, y operand) bool {
@@ -150,7 +131,7 @@ func (b *layouts) continues(i int, x, y operand) bool {
 	default:
 		return false
 	}
-	if len(next.In) != 1 || len(next.Out) != 1 || next.In[0] != step.Out[0] || next.Phase != step.Phase {
+	if next.In[0] != step.Out[0] || next.Phase != step.Phase {
 		return false
 	}
 	to := b.each(next.Out)[0]
@@ -214,16 +195,10 @@ type blocksP struct {
 // that has fewer.
 func (b *layouts) channelBlocks(x, y operand, first, second int) error {
 	s, t := x.shape, y.shape
-	for _, o := range []operand{x, y} {
-		if len(o.shape) != 4 || o.n() < 1 || !o.real() || !o.indexed() {
-			return operandError("%v %v is not an image", o.dtype, o.shape)
-		}
+	if !x.indexed() || !y.indexed() {
+		return operandError("%v to %v", s, t)
 	}
 	count := min(s[1], t[1])
-	if s[0] != t[0] || s[2] != t[2] || s[3] != t[3] || first < 0 || second < 0 || first+count > s[1] ||
-		second+count > t[1] {
-		return operandError("%d channels from %d of %v to %d of %v", count, first, s, second, t)
-	}
 	plane := s[2] * s[3]
 	p := blocksP{X: x.at + driver.Pointer(int64(first*plane)*x.dtype.Size()),
 		Y:    y.at + driver.Pointer(int64(second*plane)*y.dtype.Size()),
@@ -233,23 +208,9 @@ func (b *layouts) channelBlocks(x, y operand, first, second int) error {
 }
 
 func (b *layouts) concat() error {
-	x, y := b.ins(), b.outs()
-	if len(x) < 2 || len(y) != 1 || len(y[0].shape) != 4 {
-		return operandError("%d operands and %d results", len(x), len(y))
-	}
-	at := 0
-	for _, o := range x {
-		if len(o.shape) != 4 || o.shape[1] > y[0].shape[1] {
-			return operandError("%v to %v", o.shape, y[0].shape)
-		}
-		at += o.shape[1]
-	}
-	if at != y[0].shape[1] {
-		return operandError("%d channels to %v", at, y[0].shape)
-	}
-	at = 0
-	for _, o := range x {
-		if err := b.channelBlocks(o, y[0], 0, at); err != nil {
+	at, y := 0, b.outs()[0]
+	for _, o := range b.ins() {
+		if err := b.channelBlocks(o, y, 0, at); err != nil {
 			return err
 		}
 		at += o.shape[1]
@@ -258,25 +219,11 @@ func (b *layouts) concat() error {
 }
 
 func (b *layouts) pickChannels(op nn.Channels) error {
-	x, y, err := b.operands(1, 1)
-	if err != nil {
-		return err
-	}
-	if len(x[0].shape) == 4 && len(y[0].shape) == 4 && y[0].shape[1] > x[0].shape[1] {
-		return operandError("%v of %v", y[0].shape, x[0].shape)
-	}
-	return b.channelBlocks(x[0], y[0], op.From, 0)
+	return b.channelBlocks(b.ins()[0], b.outs()[0], op.From, 0)
 }
 
 func (b *layouts) splitChannels(op nn.Split) error {
-	x, y, err := b.operands(1, 2)
-	if err != nil {
-		return err
-	}
-	s, first, rest := x[0].shape, y[0].shape, y[1].shape
-	if len(s) != 4 || len(first) != 4 || len(rest) != 4 || first[1] != op.Channels || first[1]+rest[1] != s[1] {
-		return operandError("%d channels of %v to %v and %v", op.Channels, s, first, rest)
-	}
+	x, y := b.ins(), b.outs()
 	if err := b.channelBlocks(x[0], y[0], 0, 0); err != nil {
 		return err
 	}
@@ -291,16 +238,10 @@ type insetP struct {
 
 // inset replaces a rectangle of h×w of outer by inner, or by zeros if that has no address.
 func (b *layouts) inset(outer, inner, y operand, top, left, h, w int) error {
-	if err := alike(outer, y); err != nil {
-		return err
-	}
-	if len(y.shape) < 2 || !y.indexed() || y.n() < 1 || !inner.real() {
+	if !y.indexed() {
 		return operandError("%v into %v", inner.shape, y.shape)
 	}
 	outH, outW := y.shape.Plane()
-	if top < 0 || left < 0 || h < 1 || w < 1 || top+h > outH || left+w > outW {
-		return operandError("%dx%d at (%d, %d) into %v", h, w, top, left, y.shape)
-	}
 	p := insetP{outer.at, inner.at, y.at, int32(y.n()), int32(outH), int32(outW), int32(top), int32(left),
 		int32(h), int32(w),
 		outer.kind(), inner.kind(), y.kind()}
@@ -308,24 +249,13 @@ func (b *layouts) inset(outer, inner, y operand, top, left, h, w int) error {
 }
 
 func (b *layouts) insetPlanes(op nn.Inset) error {
-	in, out, err := b.operands(2, 1)
-	if err != nil {
-		return err
-	}
-	a, z := in[0].shape, in[1].shape
-	if len(a) < 2 || len(z) != len(a) || !a[:len(a)-2].Equal(z[:len(z)-2]) {
-		return operandError("%v into %v", z, a)
-	}
-	h, w := z.Plane()
+	in, out := b.ins(), b.outs()
+	h, w := in[1].shape.Plane()
 	return b.inset(in[0], in[1], out[0], op.Top, op.Left, h, w)
 }
 
 func (b *layouts) insetGrad(op nn.InsetGrad) error {
-	in, out, err := b.operands(1, 1)
-	if err != nil {
-		return err
-	}
-	return b.inset(in[0], operand{}, out[0], op.Top, op.Left, op.Height, op.Width)
+	return b.inset(b.ins()[0], operand{}, b.outs()[0], op.Top, op.Left, op.Height, op.Width)
 }
 
 // halvesP is HalvesP of elementwise.cu.
@@ -344,51 +274,29 @@ const (
 
 // halves lowers an operator between large images and ones of half their sides; gy, if there is one, is small.
 func (b *layouts) halves(op int32, x, y, large, small operand, gy operand) error {
-	s, t := large.shape, small.shape
-	for _, o := range []operand{x, y, gy} {
-		if !o.real() {
-			return operandError("complex values")
-		}
+	if !large.indexed() {
+		return operandError("%v numbers", large.shape)
 	}
-	if len(s) != 4 || len(t) != 4 || s[0] != t[0] || s[1] != t[1] || s[2] != 2*t[2] || s[3] != 2*t[3] ||
-		small.n() < 1 || !large.indexed() {
-		return operandError("sides of %v are not twice those of %v", s, t)
-	}
-	p := halvesP{x.at, gy.at, y.at, int32(small.n()), int32(t[3]), op, x.kind(), gy.kind(), y.kind()}
+	p := halvesP{x.at, gy.at, y.at, int32(small.n()), int32(small.shape[3]), op, x.kind(), gy.kind(), y.kind()}
 	return b.over("halves", small.n(), parameter(&p))
 }
 
 func (b *layouts) maxPool() error {
-	x, y, err := b.operands(1, 1)
-	if err != nil {
-		return err
-	}
+	x, y := b.ins(), b.outs()
 	return b.halves(halvesPool, x[0], y[0], x[0], y[0], operand{})
 }
 
 func (b *layouts) maxPoolGrad() error {
-	in, out, err := b.operands(2, 1)
-	if err != nil {
-		return err
-	}
-	if err := alike(in[0], out[0]); err != nil {
-		return err
-	}
+	in, out := b.ins(), b.outs()
 	return b.halves(halvesPoolGrad, in[0], out[0], in[0], in[1], in[1])
 }
 
 func (b *layouts) upsample() error {
-	x, y, err := b.operands(1, 1)
-	if err != nil {
-		return err
-	}
+	x, y := b.ins(), b.outs()
 	return b.halves(halvesRepeat, x[0], y[0], y[0], x[0], operand{})
 }
 
 func (b *layouts) upsampleGrad() error {
-	x, y, err := b.operands(1, 1)
-	if err != nil {
-		return err
-	}
+	x, y := b.ins(), b.outs()
 	return b.halves(halvesRepeatGrad, x[0], y[0], x[0], y[0], operand{})
 }

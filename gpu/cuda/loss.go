@@ -1,6 +1,8 @@
 package cuda
 
 import (
+	"slices"
+
 	"prismtop/gpu/driver"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
@@ -54,38 +56,11 @@ type lossGradP struct {
 // lossBlocks is the largest number of blocks that sum a loss: the same on every device, for equal results.
 const lossBlocks = 256
 
-// lossPlanes checks a prediction and a target: one plane each, large enough for the loss.
-func lossPlanes(kind nn.LossKind, p, t operand) (h, w int, err error) {
-	count, h, w, err := planes(p)
-	switch {
-	case err != nil:
-		return 0, 0, err
-	case count != 1 || !p.shape.Equal(t.shape):
-		return 0, 0, operandError("a loss of %v against %v", p.shape, t.shape)
-	case kind > nn.MSSSIM:
-		return 0, 0, operandError("no loss of kind %d", kind)
-	case kind == nn.SSIM && min(h, w) <= ssimPad:
-		return 0, 0, operandError("SSIM of planes of %d×%d", h, w)
-	case kind == nn.MSSSIM && nn.MSSSIMScales(h, w) == 0:
-		return 0, 0, operandError("MS-SSIM of planes of %d×%d", h, w)
-	}
-	return h, w, mustBe(tensor.Float32, p, t)
-}
-
 // loss computes a loss between two planes.
 func (b *losses) loss(op nn.Loss) error {
-	x, y, err := b.operands(2, 2)
-	if err != nil {
-		return err
-	}
-	h, w, err := lossPlanes(op.Kind, x[0], x[1])
-	if err != nil {
-		return err
-	}
-	if y[0].n() != 1 || y[1].n() != int64(nn.LossSaved(op.Kind, h, w)) {
-		return operandError("a loss of %v that saves %v", y[0].shape, y[1].shape)
-	}
-	if err := mustBe(tensor.Float32, y...); err != nil {
+	x, y := b.ins(), b.outs()
+	h, w := x[0].shape.Plane()
+	if err := mustBe(tensor.Float32, slices.Concat(x, y)...); err != nil {
 		return err
 	}
 	switch op.Kind {
@@ -111,18 +86,9 @@ func (b *losses) elementLoss(p, t operand, loss, factor driver.Pointer, normaliz
 
 // lossGrad computes upstream·∂loss/∂prediction.
 func (b *losses) lossGrad(op nn.LossGrad) error {
-	x, y, err := b.operands(4, 1)
-	if err != nil {
-		return err
-	}
-	h, w, err := lossPlanes(op.Kind, x[0], x[1])
-	if err != nil {
-		return err
-	}
-	if x[2].n() != int64(nn.LossSaved(op.Kind, h, w)) || x[3].n() != 1 || !x[0].shape.Equal(y[0].shape) {
-		return operandError("the gradient %v of a loss from %v and %v", y[0].shape, x[2].shape, x[3].shape)
-	}
-	if err := mustBe(tensor.Float32, x[2], x[3], y[0]); err != nil {
+	x, y := b.ins(), b.outs()
+	h, w := x[0].shape.Plane()
+	if err := mustBe(tensor.Float32, slices.Concat(x, y)...); err != nil {
 		return err
 	}
 	switch op.Kind {

@@ -115,29 +115,17 @@ type telescope struct {
 	twiddles                 driver.Pointer
 }
 
-// telescope checks an object and its masks.
+// telescope returns the common part for an object and its masks.
 func (b *measurements) telescope(op nn.MeasureFrame, object operand, masks []operand) (*telescope, error) {
-	count, h, w, err := planes(object)
-	switch {
-	case err != nil:
-		return nil, err
-	case count != 1 || !nn.MeasureSides(h, w) || w > mostFFT:
+	h, w := object.shape.Plane()
+	if w > mostFFT {
 		return nil, operandError("measuring an object of %v", object.shape)
-	case op.Pruned && (op.Top < 0 || op.Left < 0 || op.Bottom > h || op.Right > w || op.Top > op.Bottom ||
-		op.Left > op.Right):
-		return nil, operandError("a window of rows %d to %d and columns %d to %d of %v", op.Top, op.Bottom, op.Left,
-			op.Right, object.shape)
 	}
 	if err := mustBe(tensor.Float32, append([]operand{object}, masks...)...); err != nil {
 		return nil, err
 	}
 	t := &telescope{measurements: b, op: op, n: w, lines: linesOf(w), bottom: h, right: w, masks: masks,
 		field: int64(nn.MeasureSaved(h, w) / 2)}
-	for i, m := range masks {
-		if m.n() != int64(h*w) {
-			return nil, operandError("mask %d of %v for an object of %v", i, m.shape, object.shape)
-		}
-	}
 	if op.Pruned {
 		const strip = 16
 		t.top, t.bottom = op.Top/strip*strip, (op.Bottom+strip-1)/strip*strip
@@ -234,16 +222,7 @@ func (t *telescope) back(fields, gx driver.Pointer, field int64, factors, upstre
 // measure is the telescope with its losses. The fields are the rows that measure_loss leaves, of n×n each.
 func (b *measurements) measure(op nn.Measure) error {
 	count := (len(b.step.In) - 1) / 2
-	if count < 1 {
-		return operandError("%d operands", len(b.step.In))
-	}
-	x, y, err := b.operands(1+2*count, 3)
-	if err != nil {
-		return err
-	}
-	if op.Kind > nn.L2 {
-		return operandError("measuring with loss %d", op.Kind)
-	}
+	x, y := b.ins(), b.outs()
 	var masks, targets []operand
 	for k := range count {
 		masks, targets = append(masks, x[1+2*k]), append(targets, x[2+2*k])
@@ -251,14 +230,6 @@ func (b *measurements) measure(op nn.Measure) error {
 	t, err := b.telescope(op.MeasureFrame, x[0], masks)
 	if err != nil {
 		return err
-	}
-	for k, o := range targets {
-		if o.n() != int64(t.n*t.n) {
-			return operandError("target %d of %v for an object of %v", k, o.shape, x[0].shape)
-		}
-	}
-	if y[0].n() != int64(count) || y[1].n() != int64(count) || y[2].n() != 2*t.field*int64(count) {
-		return operandError("results of %v, %v and %v", y[0].shape, y[1].shape, y[2].shape)
 	}
 	if err := mustBe(tensor.Float32, append(append([]operand{}, targets...), y...)...); err != nil {
 		return err
@@ -284,20 +255,10 @@ func (b *measurements) measure(op nn.Measure) error {
 
 // measureGrad is the adjoint from the fields to the object.
 func (b *measurements) measureGrad(op nn.MeasureGrad) error {
-	count := len(b.step.In) - 3
-	if count < 1 {
-		return operandError("%d operands", len(b.step.In))
-	}
-	x, y, err := b.operands(3+count, 1)
-	if err != nil {
-		return err
-	}
+	x, y := b.ins(), b.outs()
 	t, err := b.telescope(op.MeasureFrame, y[0], x[3:])
 	if err != nil {
 		return err
-	}
-	if x[0].n() != 2*t.field*int64(count) || x[1].n() != int64(count) || x[2].n() != int64(count) {
-		return operandError("%d measurements with %v, %v and %v", count, x[0].shape, x[1].shape, x[2].shape)
 	}
 	if err := mustBe(tensor.Float32, x[:3]...); err != nil {
 		return err
@@ -306,42 +267,21 @@ func (b *measurements) measureGrad(op nn.MeasureGrad) error {
 }
 
 // viewsOf returns the first mask of each measurement, and the end.
-func viewsOf(op nn.Amplitudes) (first []int, err error) {
-	first = []int{0}
+func viewsOf(op nn.Amplitudes) []int {
+	first := []int{0}
 	for i, count := range op.Apertures {
-		if count < 1 {
-			return nil, operandError("measurement %d without a mask", i)
-		}
 		first = append(first, first[i]+count)
 	}
-	if len(op.Apertures) == 0 {
-		return nil, operandError("no measurement")
-	}
-	return first, nil
+	return first
 }
 
 // amplitudes is the telescope for any loss. The directions are the transformed fields, of n×n each.
 func (b *measurements) amplitudes(op nn.Amplitudes) error {
-	first, err := viewsOf(op)
-	if err != nil {
-		return err
-	}
-	views := len(op.Apertures)
-	x, y, err := b.operands(1+op.Masks(), views+1)
-	if err != nil {
-		return err
-	}
+	first, views := viewsOf(op), len(op.Apertures)
+	x, y := b.ins(), b.outs()
 	t, err := b.telescope(op.MeasureFrame, x[0], x[1:])
 	if err != nil {
 		return err
-	}
-	for i, o := range y[:views] {
-		if o.n() != int64(t.n*t.n) {
-			return operandError("amplitude %d of %v of an object of %v", i, o.shape, x[0].shape)
-		}
-	}
-	if y[views].n() != 2*t.field*int64(op.Masks()) {
-		return operandError("directions of %v for %d masks", y[views].shape, op.Masks())
 	}
 	if err := mustBe(tensor.Float32, y...); err != nil {
 		return err
@@ -366,15 +306,8 @@ func (b *measurements) amplitudes(op nn.Amplitudes) error {
 
 // amplitudesGrad is the adjoint of amplitudes.
 func (b *measurements) amplitudesGrad(op nn.AmplitudesGrad) error {
-	first, err := viewsOf(op.Amplitudes)
-	if err != nil {
-		return err
-	}
-	views, count := len(op.Apertures), op.Masks()
-	x, y, err := b.operands(1+views+count, 1)
-	if err != nil {
-		return err
-	}
+	first, views, count := viewsOf(op.Amplitudes), len(op.Apertures), op.Masks()
+	x, y := b.ins(), b.outs()
 	t, err := b.telescope(op.MeasureFrame, y[0], x[1+views:])
 	if err != nil {
 		return err
@@ -382,15 +315,9 @@ func (b *measurements) amplitudesGrad(op nn.AmplitudesGrad) error {
 	var gradients []operand // of each mask's view
 	var weights []float32
 	for i, o := range x[1 : 1+views] {
-		if o.n() != int64(t.n*t.n) {
-			return operandError("gradient %d of %v for an object of %v", i, o.shape, y[0].shape)
-		}
 		for range op.Apertures[i] {
 			gradients, weights = append(gradients, o), append(weights, 1/float32(first[i+1]-first[i]))
 		}
-	}
-	if x[0].n() != 2*t.field*int64(count) {
-		return operandError("directions of %v for %d masks", x[0].shape, count)
 	}
 	if err := mustBe(tensor.Float32, x[:1+views]...); err != nil {
 		return err

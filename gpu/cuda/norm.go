@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"math"
+	"slices"
 
 	"prismtop/gpu/driver"
 	"prismtop/sim/nn"
@@ -71,33 +72,18 @@ const normParts = 1024
 // channels describes images whose channels have vectors of values, all float32.
 func (b *normalisations) channels(x operand, vectors ...operand) (imageP, error) {
 	s := x.shape
-	if len(s) != 4 || min(s[0], s[1], s[2], s[3]) < 1 || x.n() > math.MaxInt32 || !x.real() {
-		return imageP{}, operandError("%v %v is not an image [N, C, H, W]", x.dtype, s)
-	}
-	for _, v := range vectors {
-		if v.dtype != tensor.Float32 || len(v.shape) != 1 || v.shape[0] != s[1] {
-			return imageP{}, operandError("%v %v for the channels of %v", v.dtype, v.shape, s)
-		}
+	if x.n() > math.MaxInt32 {
+		return imageP{}, operandError("%v numbers", s)
 	}
 	plane := s[2] * s[3]
-	return imageP{int32(s[0]), int32(s[1]), int32(plane), int32(s[0] * plane)}, nil
+	return imageP{int32(s[0]), int32(s[1]), int32(plane), int32(s[0] * plane)}, mustBe(tensor.Float32, vectors...)
 }
 
 func (b *normalisations) batchNorm(op nn.BatchNorm) error {
-	outs := 1
-	if op.Train {
-		outs = 5
-	}
-	in, out, err := b.operands(5, outs)
+	in, out := b.ins(), b.outs()
+	m, err := b.channels(in[0], slices.Concat(in[1:], out[1:])...)
 	if err != nil {
 		return err
-	}
-	m, err := b.channels(in[0], append(in[1:5:5], out[1:]...)...)
-	if err != nil {
-		return err
-	}
-	if !out[0].real() || !out[0].shape.Equal(in[0].shape) {
-		return operandError("%v %v to %v %v", in[0].dtype, in[0].shape, out[0].dtype, out[0].shape)
 	}
 	count := float64(m.Count)
 	p := normP{X: in[0].at, Y: out[0].at, Gamma: in[1].at, Beta: in[2].at, RunningMean: in[3].at, RunningVar: in[4].at,
@@ -108,9 +94,6 @@ func (b *normalisations) batchNorm(op nn.BatchNorm) error {
 			return b.over("norm_running4", in[0].n()/4, parameter(&p))
 		}
 		return b.over("norm_running1", in[0].n(), parameter(&p))
-	}
-	if !b.inPlace(3, 3) || !b.inPlace(4, 4) {
-		return operandError("running statistics are not updated in place")
 	}
 	p.Mean, p.Inverse = out[1].at, out[2].at
 	if m.Plane%4 == 0 && m.Count <= normTile {
@@ -128,22 +111,10 @@ func (b *normalisations) batchNorm(op nn.BatchNorm) error {
 }
 
 func (b *normalisations) batchNormGrad(op nn.BatchNormGrad) error {
-	ins := 5
-	if op.ReLU {
-		ins = 6
-	}
-	in, out, err := b.operands(ins, 3)
+	in, out := b.ins(), b.outs()
+	m, err := b.channels(in[0], slices.Concat(in[2:], out[1:])...)
 	if err != nil {
 		return err
-	}
-	m, err := b.channels(in[0], append(in[2:ins:ins], out[1:]...)...)
-	if err != nil {
-		return err
-	}
-	for _, o := range []operand{in[1], out[0]} {
-		if !o.real() || !o.shape.Equal(in[0].shape) {
-			return operandError("%v %v for the gradient of %v", o.dtype, o.shape, in[0].shape)
-		}
 	}
 	p := normGradP{X: in[0].at, GY: in[1].at, GX: out[0].at, Gamma: in[2].at, Mean: in[3].at, Inverse: in[4].at,
 		GGamma: out[1].at, GBeta: out[2].at, Image: m, XType: in[0].kind(), GYType: in[1].kind(), GXType: out[0].kind()}

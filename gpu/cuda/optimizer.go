@@ -41,25 +41,8 @@ type adamP struct {
 // learning rate, the step counter and with a gradient scaler found; state is p, m, v and with AMSGrad vmax, which the
 // current step must have in place.
 func (b *builder) update(op nn.Adam, gradient driver.Pointer, scalars, state []operand) error {
-	want := []int{3, 2}
-	if op.AMSGrad {
-		want[0]++
-	}
-	if op.Scaler {
-		want[1]++
-	}
-	if len(state) != want[0] || len(scalars) != want[1] {
-		return operandError("%d arrays and %d scalars to update", len(state), len(scalars))
-	}
-	for _, o := range scalars {
-		if !b.scalar(o) {
-			return operandError("%v %v is not a scalar", o.dtype, o.shape)
-		}
-	}
-	for _, o := range state {
-		if o.dtype != tensor.Float32 || !o.shape.Equal(state[0].shape) {
-			return operandError("%v %v to update %v", o.dtype, o.shape, state[0].shape)
-		}
+	if err := mustBe(tensor.Float32, scalars...); err != nil {
+		return err
 	}
 	u := update{Gradient: gradient, Value: state[0].at, Moment: state[1].at, Second: state[2].at, N: state[0].n(),
 		op: op, rate: scalars[0].at, step: scalars[1].at, index: b.index}
@@ -74,24 +57,11 @@ func (b *builder) update(op nn.Adam, gradient driver.Pointer, scalars, state []o
 }
 
 func (b *builder) adam(op nn.Adam) error {
-	outs := 3
-	if op.AMSGrad {
-		outs++
-	}
-	ins := 3 + outs + int(flag(op.Scaler))
-	in, out, err := b.operands(ins, outs)
-	if err != nil {
+	in, out := b.ins(), b.outs()
+	if err := mustBe(tensor.Float32, in[0]); err != nil {
 		return err
 	}
-	for i := range outs {
-		if !b.inPlace(i, 3+i) {
-			return operandError("result %d is not updated in place", i)
-		}
-	}
-	if in[0].dtype != tensor.Float32 || !in[0].shape.Equal(out[0].shape) {
-		return operandError("%v %v for the gradient of %v", in[0].dtype, in[0].shape, out[0].shape)
-	}
-	return b.update(op, in[0].at, slices.Concat(in[1:3], in[3+outs:]), out)
+	return b.update(op, in[0].at, slices.Concat(in[1:3], in[3+len(out):]), out)
 }
 
 // flushUpdates launches the collected steps and updates.
@@ -209,15 +179,9 @@ type unscaled struct {
 
 // unscaleGradient collects a gradient.
 func (b *builder) unscaleGradient() error {
-	x, _, err := b.operands(3, 2)
-	if err != nil {
+	x := b.ins()
+	if err := mustBe(tensor.Float32, x...); err != nil {
 		return err
-	}
-	if !b.inPlace(0, 0) || !b.inPlace(1, 2) || x[0].dtype != tensor.Float32 {
-		return operandError("the gradient is not float32 and updated in place")
-	}
-	if !b.scalar(x[1]) || !b.scalar(x[2]) {
-		return operandError("the scale and found must be scalars")
 	}
 	if err := b.flushProgram(); err != nil {
 		return err

@@ -66,68 +66,35 @@ type program struct {
 
 // scalarStep adds the current step to the program if it is one on scalars and short vectors; ok is false for others.
 func (b *builder) scalarStep() (ok bool, err error) {
-	in, out := len(b.step.In), len(b.step.Out)
 	switch op := b.step.Op.(type) {
 	case nn.WeightedSum:
-		if in != len(op.Weights) || out != 1 || in == 0 {
-			return true, operandError("%d operands and %d results for %d weights", in, out, len(op.Weights))
-		}
 		return b.sum(op.Weights)
 	case nn.Element:
-		if in != 1 || out != 1 || !b.scalar(b.outs()[0]) || op.Index < 0 || int64(op.Index) >= b.ins()[0].n() {
-			return true, operandError("element %d", op.Index)
-		}
 		return b.instruct(instruction{Op: element, Index: int32(op.Index)}, false)
 	case nn.ElementGrad:
-		if in != 1 || out != 1 || !b.scalar(b.ins()[0]) || op.Index < 0 || int64(op.Index) >= b.outs()[0].n() {
-			return true, operandError("element %d", op.Index)
-		}
 		return b.instruct(instruction{Op: elementGrad, Index: int32(op.Index)}, false)
 	case nn.Seed:
-		switch {
-		case out != 1 || in > 1 || !b.scalar(b.outs()[0]) || in == 1 && !b.scalar(b.ins()[0]):
-			return true, operandError("the seed and the scale must be scalars")
-		case in == 1:
+		if len(b.step.In) == 1 {
 			return b.instruct(instruction{Op: scaled, Value: op.Weight}, false)
 		}
 		return b.instruct(instruction{Op: constantly, Value: op.Weight}, false)
 	case nn.AdamStep:
-		if out != 1 || in < 1 || in > 2 || !b.inPlace(0, 0) || !b.scalar(b.ins()[0]) || in == 2 &&
-			!b.scalar(b.ins()[1]) {
-			return true, operandError("the step must be a scalar that is counted in place")
-		}
 		return b.instruct(instruction{Op: count}, true)
 	case nn.ScalerUpdate:
-		if in != 3 || out != 2 || !b.inPlace(0, 1) || !b.inPlace(1, 2) || !b.scalar(b.ins()[0]) ||
-			!b.scalar(b.ins()[1]) || !b.scalar(b.ins()[2]) {
-			return true, operandError("found, the scale and the count must be scalars, and the last two " +
-				"updated in place")
-		}
 		return true, b.rescale(op.Interval)
 	case nn.Fill:
-		if out != 1 || in != 0 || !b.short(b.outs()[0]) {
+		if !b.short(b.outs()[0]) {
 			return false, nil
 		}
 		return b.instruct(instruction{Op: constantly, Value: op.Value}, false)
 	case nn.Add:
-		x, y := b.ins(), b.outs()
-		if len(y) != 1 || len(x) < 2 || !b.short(y[0]) {
+		if slices.ContainsFunc(slices.Concat(b.ins(), b.outs()), func(o operand) bool { return !b.short(o) }) {
 			return false, nil
 		}
-		weights := make([]float32, len(x))
-		for i := range x {
-			if !b.short(x[i]) || x[i].n() != y[0].n() {
-				return false, nil
-			}
-			weights[i] = 1
-		}
-		return b.sum(weights)
+		return b.sum(slices.Repeat([]float32{1}, len(b.step.In)))
 	}
 	return false, nil
 }
-
-// scalar reports whether an operand is one float32.
-func (b *builder) scalar(x operand) bool { return x.dtype == tensor.Float32 && x.n() == 1 }
 
 // short reports whether an operand is a few float32.
 func (b *builder) short(x operand) bool { return x.dtype == tensor.Float32 && x.n() <= programLanes }
@@ -135,11 +102,8 @@ func (b *builder) short(x operand) bool { return x.dtype == tensor.Float32 && x.
 // sum adds instructions for a weighted sum of arrays of equal length.
 func (b *builder) sum(weights []float32) (bool, error) {
 	x, y := b.ins(), b.outs()
-	for i := range x {
-		if !b.short(x[i]) || !b.short(y[0]) || x[i].n() != y[0].n() {
-			return true, operandError("%v and %v: must be of one size, at most %d", x[i].shape, y[0].shape,
-				programLanes)
-		}
+	if err := mustBe(tensor.Float32, slices.Concat(x, y)...); err != nil {
+		return true, err
 	}
 	if err := b.room(len(weights), len(weights)+1); err != nil {
 		return true, err
@@ -192,6 +156,9 @@ func (b *builder) instruct(c instruction, inPlace bool) (bool, error) {
 
 // rescale adds the instruction of a gradient scaler.
 func (b *builder) rescale(interval int) error {
+	if err := mustBe(tensor.Float32, b.ins()...); err != nil {
+		return err
+	}
 	if err := b.room(1, 3); err != nil {
 		return err
 	}

@@ -48,33 +48,20 @@ type volumeGeometry struct {
 	SmallSides, LargeSides, Kernel, Stride, Padded axes
 }
 
-// volumeGeometryOf checks the shapes of the small and the large grid, whose volume may have some of the channels only,
-// and of the weights against each other. With stride 0 the stride is the kernel's sides, else the padding is half of
-// them.
+// volumeGeometryOf returns the geometry of the small and the large grid, whose volume may have some of the channels only,
+// and of the weights. With stride 0 the stride is the kernel's sides, else the padding is half of them.
 func volumeGeometryOf(small, large, w tensor.Shape, stride int) (g volumeGeometry, err error) {
-	for _, s := range []tensor.Shape{small, large} {
-		if len(s) != 5 || s.Elements() < 1 || s.Elements() > math.MaxInt32 {
-			return g, operandError("%v is not a volume [N, D, H, W, C]", s)
-		}
+	if max(small.Elements(), large.Elements(), w.Elements()) > math.MaxInt32 {
+		return g, operandError("volumes %v and %v with weights %v", small, large, w)
 	}
-	k, ok := nn.KernelSides(w)
-	if !ok || w.Elements() < 1 || w.Elements() > math.MaxInt32 || stride < 0 {
-		return g, operandError("weights %v with stride %d", w, stride)
-	}
+	k, _ := nn.KernelSides(w)
 	g = volumeGeometry{Images: int32(small[0]), Small: int32(small[4]), Large: int32(w[1])}
-	fits := large[0] == small[0] && w[0] == small[4] && large[4] <= w[1]
 	for a := range g.Kernel {
 		g.SmallSides[a], g.LargeSides[a], g.Kernel[a], g.Stride[a] = int32(small[a+1]), int32(large[a+1]),
 			int32(k[a]), int32(k[a])
-		if stride == 0 {
-			fits = fits && large[a+1] == k[a]*small[a+1]
-			continue
+		if stride > 0 {
+			g.Stride[a], g.Padded[a] = int32(stride), int32(k[a]/2)
 		}
-		g.Stride[a], g.Padded[a] = int32(stride), int32(k[a]/2)
-		fits = fits && k[a]%2 == 1 && small[a+1] == (large[a+1]-1)/stride+1
-	}
-	if !fits {
-		return g, operandError("volumes %v and %v do not fit weights %v with stride %d", small, large, w, stride)
 	}
 	return g, nil
 }
@@ -121,7 +108,7 @@ type volumeP struct {
 func (b *volumes) tileOf(x, w operand, m matrices) (kernels string, t tile, err error) {
 	kernels, candidates := "volume_f32", volumeTiles
 	switch half := x.dtype != tensor.Float32; {
-	case !x.real() || x.dtype != w.dtype:
+	case x.dtype != w.dtype:
 		return "", t, operandError("%v times %v", x.dtype, w.dtype)
 	case half && b.backend.set.Capability < 80 && x.dtype == tensor.BFloat16:
 		kernels, candidates = "volume_wide16", volumeTiles[1:2]
@@ -145,9 +132,6 @@ func (b *volumes) product(kernels string, s convSum, p *volumeP, t tile, m matri
 
 // compute lowers a gather or a scatter, whose result is y.
 func (b *volumes) compute(s convSum, p *volumeP, x, w, y operand) error {
-	if !y.real() {
-		return operandError("a result of %v", y.dtype)
-	}
 	m := p.Geometry.matrices(s, int64(p.Channels))
 	kernels, t, err := b.tileOf(x, w, m)
 	if err != nil {
@@ -170,33 +154,20 @@ func (b *volumes) addParts(partial, bias driver.Pointer, biasType, channels int3
 		Plane: 1, Channels: channels, OutType: y.kind(), BiasType: biasType}})
 }
 
-// mostVolumes bounds the volumes that a convolution reads as one.
-const mostVolumes = 16
-
-// parts returns the first of the volumes that make up the channels of weights, and a table of the others on the device.
-func (b *volumes) parts(all []operand, channels int32) (first operand, more driver.Pointer, err error) {
-	if len(all) < 1 || len(all) > mostVolumes {
-		return first, 0, operandError("%d volumes", len(all))
-	}
+// parts returns a table on the device of the volumes after the first that make up the channels of weights.
+func (b *volumes) parts(all []operand) (more driver.Pointer, err error) {
 	var table []volumePart
 	end := int32(0)
 	for i, x := range all {
-		if len(x.shape) != 5 || !x.shape[:4].Equal(all[0].shape[:4]) || x.dtype != all[0].dtype {
-			return first, 0, operandError("volumes %v %v and %v %v together", all[0].dtype, all[0].shape,
-				x.dtype, x.shape)
-		}
 		end += int32(x.shape[4])
 		if i > 0 {
 			table = append(table, volumePart{x.at, int32(x.shape[4]), end})
 		}
 	}
-	if end != channels {
-		return first, 0, operandError("volumes of %d channels for weights of %d", end, channels)
-	}
 	if table != nil {
 		more = b.table(structs(table))
 	}
-	return all[0], more, nil
+	return more, mustBe(all[0].dtype, all...)
 }
 
 // convolution lowers a Conv3D (w, b, x… → y).
@@ -205,22 +176,17 @@ func (b *volumes) convolution(op nn.Conv3D) error {
 	if op.Bias {
 		first = 2
 	}
-	if len(in) <= first || len(out) != 1 || op.Stride < 1 {
-		return operandError("%d operands and %d results, stride %d", len(in), len(out), op.Stride)
-	}
 	g, err := volumeGeometryOf(out[0].shape, in[first].shape, in[0].shape, op.Stride)
 	if err != nil {
 		return err
 	}
-	x, more, err := b.parts(in[first:], g.Large)
+	more, err := b.parts(in[first:])
 	if err != nil {
 		return err
 	}
+	x := in[first]
 	p := volumeP{Geometry: g, Channels: int32(x.shape[4]), More: more}
 	if op.Bias {
-		if !in[1].real() || in[1].n() != int64(g.Small) {
-			return operandError("bias %v %v for %d channels", in[1].dtype, in[1].shape, g.Small)
-		}
 		p.Bias, p.BiasType = in[1].at, in[1].kind()
 	}
 	return b.compute(gathers, &p, x, in[0], out[0])
@@ -228,13 +194,7 @@ func (b *volumes) convolution(op nn.Conv3D) error {
 
 // gradInput lowers a Conv3DGradInput (gy, w → gx).
 func (b *volumes) gradInput(op nn.Conv3DGradInput) error {
-	in, out, err := b.operands(2, 1)
-	if err != nil {
-		return err
-	}
-	if op.Stride < 1 {
-		return operandError("stride %d", op.Stride)
-	}
+	in, out := b.ins(), b.outs()
 	return b.scatterFrom(in[0], in[1], out[0], op.Stride, op.First)
 }
 
@@ -244,24 +204,17 @@ func (b *volumes) scatterFrom(x, w, y operand, stride, first int) error {
 	if err != nil {
 		return err
 	}
-	channels := y.shape[4]
-	if first < 0 || first+channels > int(g.Large) {
-		return operandError("channels %d to %d of weights %v", first, first+channels, w.shape)
-	}
-	return b.compute(scatters, &volumeP{Geometry: g, First: int32(first), Channels: int32(channels)}, x, w, y)
+	return b.compute(scatters, &volumeP{Geometry: g, First: int32(first), Channels: int32(y.shape[4])}, x, w, y)
 }
 
 // gradWeight lowers a Conv3DGradWeight (gy, x… → gw, gb).
 func (b *volumes) gradWeight(op nn.Conv3DGradWeight) error {
 	in, out := b.ins(), b.outs()
-	if want := 1 + int(flag(op.Bias)); len(in) < 2 || len(out) != want || op.Stride < 1 {
-		return operandError("%d operands and %d results, stride %d", len(in), len(out), op.Stride)
-	}
 	g, err := volumeGeometryOf(in[0].shape, in[1].shape, out[0].shape, op.Stride)
 	if err != nil {
 		return err
 	}
-	if _, _, err := b.parts(in[1:], g.Large); err != nil {
+	if err := mustBe(in[1].dtype, in[1:]...); err != nil {
 		return err
 	}
 	return b.weights(g, in[0], in[1:], out)
@@ -285,9 +238,6 @@ func (b *volumes) weights(g volumeGeometry, small operand, large, out []operand)
 		p.Partial = b.scratch(4 * t.parts * out[0].n())
 	}
 	if len(out) == 2 {
-		if out[1].n() != int64(g.Small) {
-			return operandError("the bias's gradient %v for %d channels", out[1].shape, g.Small)
-		}
 		if p.Ones = out[1].at; t.parts > 1 {
 			p.OnesPartial = b.scratch(4 * t.parts * out[1].n())
 		}
@@ -316,27 +266,15 @@ func (b *volumes) weights(g volumeGeometry, small operand, large, out []operand)
 
 // enlarge lowers a ConvTranspose3D (x, w → y).
 func (b *volumes) enlarge() error {
-	in, out, err := b.operands(2, 1)
-	if err != nil {
-		return err
-	}
-	if len(in[1].shape) < 2 || len(out[0].shape) != 5 || out[0].shape[4] != in[1].shape[1] {
-		return operandError("%v from weights %v", out[0].shape, in[1].shape)
-	}
+	in, out := b.ins(), b.outs()
 	return b.scatterFrom(in[0], in[1], out[0], 0, 0)
 }
 
 // enlargeGradInput lowers a ConvTranspose3DGradInput (gy, w → gx).
 func (b *volumes) enlargeGradInput() error {
-	in, out, err := b.operands(2, 1)
-	if err != nil {
-		return err
-	}
+	in, out := b.ins(), b.outs()
 	g, err := volumeGeometryOf(out[0].shape, in[0].shape, in[1].shape, 0)
 	if err != nil {
-		return err
-	}
-	if _, _, err := b.parts(in[:1], g.Large); err != nil {
 		return err
 	}
 	return b.compute(gathers, &volumeP{Geometry: g, Channels: g.Large}, in[0], in[1], out[0])
@@ -344,15 +282,9 @@ func (b *volumes) enlargeGradInput() error {
 
 // enlargeGradWeight lowers a ConvTranspose3DGradWeight (x, gy → gw).
 func (b *volumes) enlargeGradWeight() error {
-	in, out, err := b.operands(2, 1)
-	if err != nil {
-		return err
-	}
+	in, out := b.ins(), b.outs()
 	g, err := volumeGeometryOf(in[0].shape, in[1].shape, out[0].shape, 0)
 	if err != nil {
-		return err
-	}
-	if _, _, err := b.parts(in[1:], g.Large); err != nil {
 		return err
 	}
 	return b.weights(g, in[0], in[1:], out)

@@ -54,31 +54,13 @@ func decimal(x float32) float64 {
 	return v
 }
 
-// inPlace checks that outputs are the same float32 buffers as the given inputs.
-func (b *optimizers) inPlace(inputs ...int) bool {
-	for o, i := range inputs {
-		if buf := b.buffer(b.current.In[i]); buf.DType != tensor.Float32 {
-			b.fail("input %d (%q) is %v, want float32 to update it in place", i, buf.Name, buf.DType)
-			return false
-		}
-		if b.current.Out[o] != b.current.In[i] {
-			b.fail("output %d must be the buffer of input %d", o, i)
-			return false
-		}
-	}
-	return true
-}
-
 // adamStep computes step += 1 unless found is 1.
 func (b *optimizers) adamStep() func() {
-	if !b.operands(1, 2, 1) || !b.inPlace(0) {
-		return nil
-	}
-	step := b.scalar(b.out(0), "the step")
+	step := b.out(0)
 	if len(b.current.In) == 1 {
 		return func() { step[0]++ }
 	}
-	found := b.scalar(b.in(1), "found")
+	found := b.in(1)
 	return func() {
 		if found[0] != 1 {
 			step[0]++
@@ -102,18 +84,15 @@ type adamUpdate struct {
 	pairs  vec.Pairs
 }
 
-// adamUpdate binds an Adam update of the step's first outs outputs. The learning rate and
+// adamUpdate binds an Adam update of the step's first outputs. The learning rate and
 // the step counter are inputs first and first+1.
-func (b *optimizers) adamUpdate(op nn.Adam, first, outs int) *adamUpdate {
+func (b *optimizers) adamUpdate(op nn.Adam, first int) *adamUpdate {
 	u := &adamUpdate{set: b.backend.set, p: b.out(0), m: b.out(1), v: b.out(2),
-		lr: b.scalar(b.in(first), "lr"), step: b.scalar(b.in(first+1), "the step"),
+		lr: b.in(first), step: b.in(first + 1),
 		beta1: decimal(op.Beta1), beta2: decimal(op.Beta2), eps: op.Eps, decay: op.Decay,
 		pool: b.backend.pool, pairs: b.backend.pairs, copied: b.copied[b.buffer(b.current.Out[0]).Variable]}
 	if op.AMSGrad {
 		u.vmax = b.out(3)
-	}
-	for i := range outs {
-		b.sameShape(b.outShape(0), b.outShape(i))
 	}
 	return u
 }
@@ -212,18 +191,7 @@ func (u *adamUpdate) applyOuterRounded(lo int, out, x, factors []float32) {
 }
 
 func (b *optimizers) adam(op nn.Adam) func() {
-	ins, outs := 6, 3
-	if op.AMSGrad {
-		ins, outs = ins+1, outs+1
-	}
-	if op.Scaler {
-		ins++
-	}
-	if !b.operands(ins, ins, outs) || !b.inPlace([]int{3, 4, 5, 6}[:outs]...) ||
-		!b.sameShape(b.inShape(0), b.outShape(0)) {
-		return nil
-	}
-	u := b.adamUpdate(op, 1, outs)
+	u := b.adamUpdate(op, 1)
 	if f := b.factors[b.current.In[0]]; f != nil && !op.Scaler && op.Decay == 0 {
 		return u.run(b.outerUpdate(u, f.small, f.large))
 	}
@@ -233,7 +201,7 @@ func (b *optimizers) adam(op nn.Adam) func() {
 	g := b.in(0)
 	var found []float32
 	if op.Scaler {
-		found = b.scalar(b.in(ins-1), "found")
+		found = b.in(len(b.current.In) - 1)
 	}
 	run := b.each(len(u.p), grain, func(lo, hi int) { u.apply(lo, g[lo:hi]) })
 	if op.Decay != 0 {
@@ -263,11 +231,8 @@ func (b *optimizers) decayed(u *adamUpdate, g []float32) func() {
 
 // unscale computes g[i] /= scale and sets found to 1 if a quotient is not finite.
 func (b *optimizers) unscale() func() {
-	if !b.operands(3, 3, 2) || !b.inPlace(0, 2) {
-		return nil
-	}
-	scale := b.scalar(b.in(1), "the scale")
-	g, found := b.out(0), b.scalar(b.out(1), "found")
+	scale := b.in(1)
+	g, found := b.out(0), b.out(1)
 	var overflow atomic.Bool
 	var inverse float32
 	run := b.each(len(g), grain, func(lo, hi int) {
@@ -300,11 +265,8 @@ func scaleFinite(x []float32, w float32) bool {
 //
 //	found = 1: scale *= 0.5, good = 0;  else good += 1, and at interval scale *= 2, good = 0
 func (b *optimizers) scalerUpdate(interval int) func() {
-	if !b.operands(3, 3, 2) || !b.inPlace(1, 2) {
-		return nil
-	}
-	found := b.scalar(b.in(0), "found")
-	scale, good := b.scalar(b.out(0), "the scale"), b.scalar(b.out(1), "good")
+	found := b.in(0)
+	scale, good := b.out(0), b.out(1)
 	return func() {
 		if found[0] == 1 {
 			scale[0], good[0] = scale[0]*0.5, 0
@@ -324,50 +286,22 @@ func (b *optimizers) scalerUpdate(interval int) func() {
 // convAdam binds an Adam update of a convolution's weights that does not store their
 // gradient.
 func (b *optimizers) convAdam(op nn.ConvAdam) func() {
-	outs := 3
-	if op.Update.AMSGrad {
-		outs++
-	}
-	results := outs
-	if op.GradInput {
-		results++
-	}
-	rounded := 4 + outs // the input of rounded weights
-	if !b.operands(4+outs, 4+outs+results-outs, results) || !b.inPlace([]int{4, 5, 6, 7}[:outs]...) {
-		return nil
-	}
-	if op.Update.Scaler {
-		return b.fail("a gradient scaler needs all gradients before the first update")
-	}
-	if op.Update.Decay != 0 {
-		return b.fail("weight decay needs the gradient before the update")
-	}
 	s, l := 0, 1
 	if !op.Transposed {
 		s, l = 1, 0
 	}
 	conv := &convolutions{b.binder}
-	g, ok := conv.convGeometry(b.inShape(s), b.inShape(l), b.outShape(0), op.Stride, op.Pad, anyOutputPad)
-	if !ok {
-		return nil
-	}
-	u := b.adamUpdate(op.Update, 2, outs)
+	g := geometryOf(b.inShape(s), b.inShape(l), b.outShape(0), op.Stride, op.Pad)
+	u := b.adamUpdate(op.Update, 2)
 	outer := g.single() && g.n == 1 && !b.split()
 	var gx []float32
 	var w denseWeights
 	if op.GradInput {
-		if len(b.current.In) > rounded {
+		arrays := len(b.current.Out) - 1
+		if rounded := 4 + arrays; len(b.current.In) > rounded {
 			w = conv.matrixInput(rounded)
 		}
-		if !outer || !op.Transposed {
-			return b.fail("the image's gradient comes with the update where that is of an outer product only")
-		}
-		if gx = b.out(outs); !b.sameShape(b.inShape(0), b.outShape(outs)) {
-			return nil
-		}
-	}
-	if b.err != nil {
-		return nil
+		gx = b.out(arrays)
 	}
 	b.gradient = new(int64)
 	switch {

@@ -28,12 +28,10 @@ type amplitudeView struct {
 
 // amplitudeViews returns the views of an operator, one plane per measurement in
 // order.
-func (b *measurements) amplitudeViews(op nn.Amplitudes, n int, plane func(i int) []float32) []amplitudeView {
+func amplitudeViews(op nn.Amplitudes, plane func(i int) []float32) []amplitudeView {
 	views, first := make([]amplitudeView, len(op.Apertures)), 0
 	for i, count := range op.Apertures {
-		if views[i] = (amplitudeView{plane(i), first, first + count}); len(views[i].plane) != n*n || count < 1 {
-			b.fail("measurement %d of %d elements for %d masks", i, len(views[i].plane), count)
-		}
+		views[i] = amplitudeView{plane(i), first, first + count}
 		first += count
 	}
 	return views
@@ -42,18 +40,9 @@ func (b *measurements) amplitudeViews(op nn.Amplitudes, n int, plane func(i int)
 // amplitudes binds the forward telescope.
 func (b *measurements) amplitudes(op nn.Amplitudes) func() {
 	count, measurements := op.Masks(), len(op.Apertures)
-	if count < 1 || !b.operands(count+1, count+1, measurements+1) {
-		return nil
-	}
-	n, directions := b.measured(b.inShape(0)), b.out(measurements)
-	if len(directions) != count*nn.MeasureSaved(n, n) {
-		return b.fail("directions of %d elements for %d masks", len(directions), count)
-	}
-	m := &amplitudes{views: b.amplitudeViews(op, n, b.out), directions: directions, boxes: make([][2]int, count)}
+	n, directions := measured(b.inShape(0)), b.out(measurements)
+	m := &amplitudes{views: amplitudeViews(op, b.out), directions: directions, boxes: make([][2]int, count)}
 	m.measureFields = b.measureFields(op.MeasureFrame, n, 1, b.floats(len(directions)))
-	if b.err != nil {
-		return nil
-	}
 	m.rowsBody = m.viewRows
 	return func() {
 		m.makeFields()
@@ -105,19 +94,10 @@ type amplitudesGrad struct {
 // amplitudesGrad binds the adjoint of amplitudes.
 func (b *measurements) amplitudesGrad(op nn.AmplitudesGrad) func() {
 	count, first := op.Masks(), 1+len(op.Apertures)
-	if count < 1 || !b.operands(first+count, first+count, 1) {
-		return nil
-	}
-	n, directions := b.measured(b.outShape(0)), b.in(0)
-	if len(directions) != count*nn.MeasureSaved(n, n) {
-		return b.fail("directions of %d elements for %d masks", len(directions), count)
-	}
+	n, directions := measured(b.outShape(0)), b.in(0)
 	g := &amplitudesGrad{directions: directions, boxes: make([][2]int, count)}
-	g.views = b.amplitudeViews(op.Amplitudes, n, func(i int) []float32 { return b.in(1 + i) })
+	g.views = amplitudeViews(op.Amplitudes, func(i int) []float32 { return b.in(1 + i) })
 	g.measureBack = b.measureBack(op.MeasureFrame, n, first, b.floats(len(directions)))
-	if b.err != nil {
-		return nil
-	}
 	for _, v := range g.views {
 		for k := v.first; k < v.last; k++ {
 			g.weights[k] = 1 / float32(v.last-v.first)

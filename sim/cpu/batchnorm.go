@@ -36,19 +36,9 @@ type channelLoop struct{ n, channels, plane int }
 
 func (l channelLoop) count() float64 { return float64(l.n * l.plane) }
 
-// perChannel checks an image and its per-channel vectors.
-func (b *normalisations) perChannel(image tensor.Shape, vectors ...[]float32) (l channelLoop, ok bool) {
-	if b.err != nil || !b.image(image) {
-		return l, false
-	}
-	l = channelLoop{image[0], image[1], image[2] * image[3]}
-	for _, v := range vectors {
-		if len(v) != l.channels {
-			b.fail("a vector of %d elements for the channels of %v", len(v), image)
-			return l, false
-		}
-	}
-	return l, true
+// perChannel returns the loop of an image.
+func perChannel(image tensor.Shape) channelLoop {
+	return channelLoop{image[0], image[1], image[2] * image[3]}
 }
 
 // eachChannel returns a closure that runs body for every channel, with scratch of size floats.
@@ -104,14 +94,8 @@ func (p *pieces) each(c int, do func(at, n int)) {
 
 // biasGrad computes gb[c] = Σ gy[n, c, i, j].
 func (b *normalisations) biasGrad() func() {
-	if !b.operands(1, 1, 1) {
-		return nil
-	}
 	gy, gb, set := b.inValues(0), b.out(0), b.backend.set
-	l, ok := b.perChannel(b.inShape(0), gb)
-	if !ok {
-		return nil
-	}
+	l := perChannel(b.inShape(0))
 	p := b.pieces(l, gy)
 	return b.eachChannel(l, p.size, func(scratch []float32, c int) {
 		total := 0.0
@@ -158,19 +142,9 @@ func (b *normalisations) paired(images ...volume.Values) bool {
 }
 
 func (b *normalisations) batchNorm(op nn.BatchNorm) func() {
-	outs := 1
-	if op.Train {
-		outs = 5
-	}
-	if !b.operands(5, 5, outs) {
-		return nil
-	}
 	set, pairs := b.backend.set, b.backend.pairs
 	x, gamma, beta, runningMean, runningVar, y := b.inValues(0), b.in(1), b.in(2), b.in(3), b.in(4), b.outValues(0)
-	l, ok := b.perChannel(b.inShape(0), gamma, beta, runningMean, runningVar)
-	if !ok || !b.sameShape(b.inShape(0), b.outShape(0)) {
-		return nil
-	}
+	l := perChannel(b.inShape(0))
 	p, normalise, paired := b.pieces(l, x, y), b.normaliser(op.ReLU, y, x), b.paired(x)
 	if !op.Train {
 		return b.eachChannel(l, p.size, func(scratch []float32, c int) {
@@ -180,15 +154,7 @@ func (b *normalisations) batchNorm(op nn.BatchNorm) func() {
 			})
 		})
 	}
-	for i := 3; i <= 4; i++ {
-		if id := b.current.In[i]; b.current.Out[i] != id || b.buffer(id).DType != tensor.Float32 {
-			return b.fail("running statistics must be float32 and updated in place")
-		}
-	}
 	mean, inverseStd := b.out(1), b.out(2)
-	if _, ok := b.perChannel(b.inShape(0), mean, inverseStd); !ok {
-		return nil
-	}
 	momentum, pool := decimal(op.Momentum), b.backend.pool
 	return b.eachChannel(l, p.size, func(scratch []float32, c int) {
 		shift := x.Read(set, scratch, c*l.plane, 1)[0]
@@ -236,13 +202,6 @@ func normFactor(gamma, inverseStd float32) float32 { return gamma * inverseStd }
 //
 // with gy = 0 where a fused ReLU gave 0.
 func (b *normalisations) batchNormGrad(op nn.BatchNormGrad) func() {
-	ins := 5
-	if op.ReLU {
-		ins = 6
-	}
-	if !b.operands(ins, ins, 3) {
-		return nil
-	}
 	g := &normGradient{set: b.backend.set, relu: op.ReLU,
 		x: b.inValues(0), gy: b.inValues(1), gamma: b.in(2), mean: b.in(3), inverseStd: b.in(4),
 		gx: b.outValues(0), ggamma: b.out(1), gbeta: b.out(2)}
@@ -250,10 +209,7 @@ func (b *normalisations) batchNormGrad(op nn.BatchNormGrad) func() {
 	if op.ReLU {
 		g.beta = b.in(5)
 	}
-	l, ok := b.perChannel(b.inShape(0), g.gamma, g.mean, g.inverseStd, g.beta, g.ggamma, g.gbeta)
-	if !ok || !b.sameShape(b.inShape(0), b.inShape(1), b.outShape(0)) {
-		return nil
-	}
+	l := perChannel(b.inShape(0))
 	g.pieces, g.pairs, g.paired = b.pieces(l, g.x, g.gy, g.gx), b.backend.pairs, op.ReLU && b.paired(g.x, g.gy, g.gx)
 	return b.eachChannel(l, 2*g.size, g.channel)
 }

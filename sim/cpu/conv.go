@@ -21,11 +21,11 @@ func (b *convolutions) bind(op nn.Op) (run func(), ok bool) {
 	case nn.Conv2D:
 		return b.convGather(op), true
 	case nn.Conv2DGradInput:
-		return b.convScatter(op.Stride, op.Pad, anyOutputPad, false), true
+		return b.convScatter(op.Stride, op.Pad, false), true
 	case nn.Conv2DGradWeight:
 		return b.convWeight(op.Stride, op.Pad, true), true
 	case nn.ConvTranspose2D:
-		return b.convScatter(op.Stride, op.Pad, op.OutputPad, op.ReLU), true
+		return b.convScatter(op.Stride, op.Pad, op.ReLU), true
 	case nn.ConvTranspose2DGradInput:
 		return b.convGather(nn.Conv2D{Stride: op.Stride, Pad: op.Pad}), true
 	case nn.ConvTranspose2DGradWeight:
@@ -54,10 +54,6 @@ type geometry struct {
 	stride, pad    int
 }
 
-// anyOutputPad is for operators that do not state the transposed convolution's
-// output padding; the shapes do.
-const anyOutputPad = -1
-
 // taps is the number of weights between two channels.
 func (g *geometry) taps() int { return g.kh * g.kw }
 
@@ -67,74 +63,37 @@ func (g *geometry) single() bool {
 	return g.hs == 1 && g.ws == 1 && g.pad == 0 && g.hl == g.kh && g.wl == g.kw
 }
 
-// convGeometry checks the shapes of the small and large images and the weights
-// against each other.
-func (b *convolutions) convGeometry(small, large, w tensor.Shape, stride, pad, outputPad int) (g geometry, ok bool) {
-	if !b.image(small) || !b.image(large) || !b.image(w) {
-		return g, false
-	}
-	g = geometry{n: small[0], small: small[1], hs: small[2], ws: small[3],
+// geometryOf returns the geometry of the small and large images and the weights.
+func geometryOf(small, large, w tensor.Shape, stride, pad int) geometry {
+	return geometry{n: small[0], small: small[1], hs: small[2], ws: small[3],
 		large: large[1], hl: large[2], wl: large[3], kh: w[2], kw: w[3], stride: stride, pad: pad}
-	if stride < 1 || pad < 0 {
-		b.fail("stride %d, padding %d", stride, pad)
-		return g, false
-	}
-	if large[0] != g.n || w[0] != g.small || w[1] != g.large {
-		b.fail("images %v and %v do not fit weights %v", small, large, w)
-		return g, false
-	}
-	for _, axis := range [][3]int{{g.hs, g.hl, g.kh}, {g.ws, g.wl, g.kw}} {
-		extra := axis[1] + 2*pad - axis[2] - (axis[0]-1)*stride
-		if extra < 0 || extra >= stride || outputPad != anyOutputPad && extra != outputPad {
-			b.fail("images %v and %v do not fit a %d×%d kernel, stride %d, padding %d",
-				small, large, g.kh, g.kw, stride, pad)
-			return g, false
-		}
-	}
-	return g, true
 }
 
 // bias is the optional third input, one value per output channel.
-func (b *convolutions) bias(channels int) []float32 {
+func (b *convolutions) bias() []float32 {
 	if len(b.current.In) < 3 {
 		return nil
 	}
-	x := b.in(2)
-	if len(x) != channels {
-		b.fail("bias has %d elements for %d channels", len(x), channels)
-	}
-	return x
+	return b.in(2)
 }
 
 // convGather binds Conv2D (x, w, b → y) and ConvTranspose2DGradInput (gy, w → gx).
 func (b *convolutions) convGather(op nn.Conv2D) func() {
-	if !b.operands(2, 3, 1) {
-		return nil
-	}
-	largeShape, smallShape, ok := b.resized(op)
-	if !ok {
-		return nil
-	}
-	g, ok := b.convGeometry(smallShape, largeShape, b.inShape(1), op.Stride, op.Pad, anyOutputPad)
-	if !ok {
-		return nil
-	}
-	if run := b.convPairs(&g, op); run != nil || b.err != nil {
+	largeShape, smallShape := b.resized(op)
+	g := geometryOf(smallShape, largeShape, b.inShape(1), op.Stride, op.Pad)
+	if run := b.convPairs(&g, op); run != nil {
 		return run
 	}
 	if g.single() && !b.split() && !op.Up && !op.Pool {
-		large, bias, small := b.in(0), b.bias(g.small), b.out(0)
+		large, bias, small := b.in(0), b.bias(), b.out(0)
 		return b.rectified(op.ReLU, small, b.denseGather(&g, small, large, b.matrixInput(1), bias))
 	}
 	if shape := g.gatherShape(); b.halved16(0) && !op.Up && !op.Pool && !b.direct(&shape) && !b.alone(&shape) &&
 		!(b.patched(&g) && g.hs*g.ws <= patchedPixels) && shape.divide() {
 		shape.relu = op.ReLU
-		return shape.runner(b, b.outValues(0), b.inValues(0), b.in(1), b.bias(g.small))
+		return shape.runner(b, b.outValues(0), b.inValues(0), b.in(1), b.bias())
 	}
-	large, w, bias, small := b.in(0), b.in(1), b.bias(g.small), b.out(0)
-	if b.err != nil {
-		return nil
-	}
+	large, w, bias, small := b.in(0), b.in(1), b.bias(), b.out(0)
 	if run := b.resizedGather(&g, op, small, large, w, bias); run != nil {
 		return run
 	}
@@ -198,32 +157,23 @@ func (b *convolutions) rectified(relu bool, y []float32, run func()) func() {
 
 // convScatter binds ConvTranspose2D (x, w, b → y), with a ReLU or without, and
 // Conv2DGradInput (gy, w → gx).
-func (b *convolutions) convScatter(stride, pad, outputPad int, relu bool) func() {
-	if !b.operands(2, 3, 1) {
-		return nil
-	}
-	g, ok := b.convGeometry(b.inShape(0), b.outShape(0), b.inShape(1), stride, pad, outputPad)
-	if !ok {
-		return nil
-	}
-	if run := b.scatterPairs(&g, relu); run != nil || b.err != nil {
+func (b *convolutions) convScatter(stride, pad int, relu bool) func() {
+	g := geometryOf(b.inShape(0), b.outShape(0), b.inShape(1), stride, pad)
+	if run := b.scatterPairs(&g, relu); run != nil {
 		return run
 	}
-	if run := b.directScatter(&g, relu); run != nil || b.err != nil {
+	if run := b.directScatter(&g, relu); run != nil {
 		return run
 	}
 	if g.single() && !b.split() {
-		small, bias, large := b.in(0), b.bias(g.large), b.out(0)
+		small, bias, large := b.in(0), b.bias(), b.out(0)
 		return b.rectified(relu, large, b.denseScatter(&g, large, small, b.matrixInput(1), bias))
 	}
 	if shape := g.scatterShape(); b.halved16(0) && g.stride == 1 && !b.direct(&shape) && shape.divide() {
 		shape.relu = relu
-		return shape.runner(b, b.outValues(0), b.inValues(0), b.in(1), b.bias(g.large))
+		return shape.runner(b, b.outValues(0), b.inValues(0), b.in(1), b.bias())
 	}
-	small, w, bias, large := b.in(0), b.in(1), b.bias(g.large), b.out(0)
-	if b.err != nil {
-		return nil
-	}
+	small, w, bias, large := b.in(0), b.in(1), b.bias(), b.out(0)
 	if b.tiled(&g) {
 		return b.rectified(relu, large, b.scatterTiles(&g, large, small, w, bias))
 	}
@@ -255,25 +205,15 @@ func (b *convolutions) convScatter(stride, pad, outputPad int, relu bool) func()
 // convWeight binds the weight gradients: Conv2D's reads x (large) and gy (small),
 // ConvTranspose2D's reads x (small) and gy (large).
 func (b *convolutions) convWeight(stride, pad int, largeFirst bool) func() {
-	if !b.operands(2, 2, 1) {
-		return nil
-	}
 	s, l := 0, 1
 	if largeFirst {
 		s, l = 1, 0
 	}
-	g, ok := b.convGeometry(b.inShape(s), b.inShape(l), b.outShape(0), stride, pad, anyOutputPad)
-	if !ok {
-		return nil
-	}
+	g := geometryOf(b.inShape(s), b.inShape(l), b.outShape(0), stride, pad)
 	if b.buffer(b.current.Out[0]).Factored {
 		return b.keepFactors(&g, s, l)
 	}
-	gw := b.out(0)
-	if b.err != nil {
-		return nil
-	}
-	return b.weightGradient(g, gw, s, l)
+	return b.weightGradient(g, b.out(0), s, l)
 }
 
 // weightGradient computes gw with the matching kernel, from inputs s, the small grid, and l, the large
@@ -291,9 +231,6 @@ func (b *convolutions) weightGradient(g geometry, gw []float32, s, l int) func()
 		}
 	}
 	small, large := b.in(s), b.in(l)
-	if b.err != nil {
-		return nil
-	}
 	if b.tiled(&g) {
 		return b.weightTiles(&g, gw, small, large)
 	}

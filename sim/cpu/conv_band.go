@@ -242,12 +242,34 @@ const (
 // in the columns between its rows.
 type bandWeight struct {
 	bands
-	gw           []float32
 	small, large volume.Values
-	parts        []float32 // one gradient per share
-	scratch      []float32
-	size, shares int
 	set          vec.Set
+}
+
+// shareSums returns sums of n floats, and a closure that computes them: shares of blocks are added separately, each with
+// scratch of size floats, in an order that does not depend on the number of threads.
+func (b *convolutions) shareSums(blocks, n, size int, add func(sums, scratch []float32, block int)) (sums []float32,
+	run func()) {
+	shares := min(weightShares, blocks)
+	parts, scratch := b.floats(shares*n), b.floats(shares*size)
+	places, pool, set, sums := &places{}, b.backend.pool, b.backend.set, parts[:n]
+	compute := b.each(shares, 1, func(lo, hi int) {
+		place := places.take()
+		defer places.give(place)
+		for share := lo; share < hi; share++ {
+			part := parts[share*n:][:n]
+			clear(part)
+			for i := share * blocks / shares; i < (share+1)*blocks/shares && !pool.Ended(); i++ {
+				add(part, scratch[place*size:][:size], i)
+			}
+		}
+	})
+	return sums, func() {
+		compute()
+		for share := 1; share < shares; share++ {
+			elements.Add(set, sums, sums, parts[share*n:])
+		}
+	}
 }
 
 // weightBands binds a weight gradient, or returns nil if bands do not fit.
@@ -256,36 +278,19 @@ func (b *convolutions) weightBands(g *geometry, gw []float32, small, large volum
 	if !ok || len(gw) > weightFloats {
 		return nil
 	}
-	d := &bandWeight{bands: form, gw: gw, small: small, large: large, set: b.backend.set,
-		shares: min(weightShares, form.count())}
+	d := &bandWeight{bands: form, small: small, large: large, set: b.backend.set}
 	b.table(2*len(d.segments), 4)
-	d.size = (d.packed()+d.out*d.rows*d.pitch+lineFloats-1)/lineFloats*lineFloats + lineFloats
-	d.parts, d.scratch = b.floats(d.shares*len(gw)), b.floats(d.shares*d.size)
-	places, pool := &places{}, b.backend.pool
-	compute := b.each(d.shares, 1, func(lo, hi int) {
-		place := places.take()
-		defer places.give(place)
-		scratch := d.scratch[place*d.size:][:d.size]
-		for share := lo; share < hi; share++ {
-			part := d.parts[share*len(d.gw):][:len(d.gw)]
-			clear(part)
-			for i := share * d.count() / d.shares; i < (share+1)*d.count()/d.shares && !pool.Ended(); i++ {
-				d.add(part, scratch, d.block(i))
-			}
-		}
-	})
+	size := (d.packed()+d.out*d.rows*d.pitch+lineFloats-1)/lineFloats*lineFloats + lineFloats
+	sums, run := b.shareSums(d.count(), len(gw), size, d.add)
 	return func() {
-		compute()
-		copy(d.gw, d.parts)
-		for share := 1; share < d.shares; share++ {
-			elements.Add(d.set, d.gw, d.gw, d.parts[share*len(d.gw):])
-		}
+		run()
+		copy(gw, sums)
 	}
 }
 
 // add adds a block's products to a gradient.
-func (d *bandWeight) add(part, scratch []float32, at block) {
-	set, one := d.set, d.rows*d.pitch
+func (d *bandWeight) add(part, scratch []float32, i int) {
+	at, set, one := d.block(i), d.set, d.rows*d.pitch
 	copies, p := scratch[:d.packed()], scratch[d.packed():]
 	d.pack(set, copies, d.large, at)
 	n := d.run(at)

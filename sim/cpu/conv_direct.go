@@ -3,6 +3,7 @@ package cpu
 import (
 	"slices"
 
+	"prismtop/sim/cpu/banded"
 	"prismtop/sim/cpu/square"
 	"prismtop/sim/cpu/vec"
 	"prismtop/sim/cpu/vec/conv"
@@ -33,15 +34,15 @@ const (
 // direct is a bound direct convolution.
 type direct struct {
 	bands
-	set     vec.Set
-	to      []float32
-	w, bias []float32
-	taps    []int64
-	divided int           // bands of an image
-	parts   int           // of the output channels
-	pixels  []conv.Pixels // of a band of rows rows, and of one row less
-	plane   int           // floats of a copied channel
-	lanes   int           // of a vector
+	set             vec.Set
+	to              []float32
+	w, bias         []float32
+	taps            []int64
+	banded.Division               // into groups of TapRows output channels
+	divided         int           // bands of an image
+	pixels          []conv.Pixels // of a band of rows rows, and of one row less
+	plane           int           // floats of a copied channel
+	lanes           int           // of a vector
 }
 
 // direct reports whether a convolution's outputs fill tiles.
@@ -62,24 +63,12 @@ func (b *convolutions) directly(shape *bands, to, input, w, bias []float32) func
 	c := &direct{bands: *shape, set: b.backend.set, lanes: conv.TapLanes(b.backend.set), to: to, w: w, bias: bias}
 	from := volume.Floats(input)
 	c.arrange(b)
-	groups := c.out / conv.TapRows
-	work := c.out / c.parts * c.in * c.kh * c.kw * c.rows * c.outW
-	return b.shared(c.n*c.divided*c.parts, c.in*c.plane, work, func(scratch []float32, lo, hi int) {
-		packed := -1
-		for task := lo; task < hi; task++ {
-			band, part := task/c.parts, task%c.parts
-			at := c.at(band)
-			if band != packed {
-				c.pack(c.set, scratch, from, at)
-				packed = band
-			}
-			c.compute(scratch, at, part*groups/c.parts, (part+1)*groups/c.parts)
-		}
+	work := c.out / c.Parts * c.in * c.kh * c.kw * c.rows * c.outW
+	return b.shared(c.Tasks(), c.in*c.plane, work, func(scratch []float32, lo, hi int) {
+		c.Each(lo, hi, func(band int) { c.pack(c.set, scratch, from, c.at(band)) },
+			func(band, first, end int) { c.compute(scratch, c.at(band), first, end) })
 	})
 }
-
-// groups is the number of groups of output channels.
-func (c *direct) groups() int { return (c.out + conv.TapRows - 1) / conv.TapRows }
 
 // arrange chooses the bands and lists their vectors and taps.
 func (c *direct) arrange(b *convolutions) {
@@ -91,7 +80,7 @@ func (c *direct) arrange(b *convolutions) {
 		c.divided = 1 // two rows make a vector
 	}
 	c.rows = (c.outH + c.divided - 1) / c.divided
-	c.parts = min(max((threads+c.n*c.divided-1)/(c.n*c.divided), 1), c.groups())
+	c.Division = banded.Divide(c.n*c.divided, (c.out+conv.TapRows-1)/conv.TapRows, threads)
 	c.plane = c.bands.plane(1, 0, 0)
 	for ky := range c.kh {
 		for kx := range c.kw {
@@ -189,15 +178,15 @@ func (b *convolutions) square(shape *bands, o square.Options, to, from, w, bias 
 
 // resized returns the shapes between which a Conv2D computes: those of its operands, but of the
 // repeated image and before the pooling.
-func (b *convolutions) resized(op nn.Conv2D) (large, small tensor.Shape, ok bool) {
+func (b *convolutions) resized(op nn.Conv2D) (large, small tensor.Shape) {
 	large, small = b.inShape(0), b.outShape(0)
-	if op.Up && b.image(large) {
+	if op.Up {
 		large = tensor.Shape{large[0], large[1], 2 * large[2], 2 * large[3]}
 	}
-	if op.Pool && b.image(small) {
+	if op.Pool {
 		small = tensor.Shape{small[0], small[1], 2 * small[2], 2 * small[3]}
 	}
-	return large, small, b.err == nil
+	return large, small
 }
 
 // resizedGather binds a Conv2D with Up or Pool, or returns nil if it has neither. If no kernel

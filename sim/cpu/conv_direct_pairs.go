@@ -90,13 +90,10 @@ func (b *convolutions) newDirectPairs(shape bands, relu bool) *directPairs {
 	if c.outW < c.lanes && !folds || c.stride != 1 || c.rowFloats(1) > directFloats {
 		return nil
 	}
-	c.relu, c.input, c.output, c.bias = relu, b.half(0), b.outValues(0), b.bias(c.out)
+	c.relu, c.input, c.output, c.bias = relu, b.half(0), b.outValues(0), b.bias()
 	if c.channels%2 != 0 {
 		c.zeros = make([]uint16, c.inH*c.inW)
 		b.table(len(c.zeros), 2)
-	}
-	if b.err != nil {
-		return nil
 	}
 	return c
 }
@@ -105,19 +102,10 @@ func (b *convolutions) newDirectPairs(shape bands, relu bool) *directPairs {
 func (c *directPairs) bind(b *convolutions, w []float32) func() {
 	c.w = w
 	c.arrange(b)
-	groups := c.groups()
-	work := c.out * c.in * c.kh * c.kw * c.rows * c.outW / c.parts
-	return b.shared(c.n*c.divided*c.parts, c.in*c.plane, work, func(scratch []float32, lo, hi int) {
-		packed := -1
-		for task := lo; task < hi; task++ {
-			band, part := task/c.parts, task%c.parts
-			at := c.at(band)
-			if band != packed {
-				c.copyBand(scratch, at)
-				packed = band
-			}
-			c.compute(scratch, at, part*groups/c.parts, (part+1)*groups/c.parts)
-		}
+	work := c.out * c.in * c.kh * c.kw * c.rows * c.outW / c.Parts
+	return b.shared(c.Tasks(), c.in*c.plane, work, func(scratch []float32, lo, hi int) {
+		c.Each(lo, hi, func(band int) { c.copyBand(scratch, c.at(band)) },
+			func(band, first, end int) { c.compute(scratch, c.at(band), first, end) })
 	})
 }
 

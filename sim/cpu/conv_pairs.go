@@ -33,13 +33,13 @@ func (b *convolutions) convPairs(g *geometry, op nn.Conv2D) func() {
 		return nil
 	}
 	if !op.Up && !op.Pool {
-		if run := b.gatherPairs(g, op.ReLU); run != nil || b.err != nil {
+		if run := b.gatherPairs(g, op.ReLU); run != nil {
 			return run
 		}
 	}
 	for _, bind := range []func(*geometry, nn.Conv2D) func(){b.tileDirect, b.winogradPairs, b.spreadPairs,
 		b.directPairs} {
-		if run := bind(g, op); run != nil || b.err != nil {
+		if run := bind(g, op); run != nil {
 			return run
 		}
 	}
@@ -74,7 +74,7 @@ func (b *convolutions) gatherPairs(g *geometry, relu bool) func() {
 		return nil
 	}
 	c := pairconv.NewGather(shape, b.pairs(), b.backend.Threads())
-	c.Small, c.Large, c.Weights, c.Bias, c.ReLU = b.outValues(0), b.half(0), b.half(1), b.bias(g.small), relu
+	c.Small, c.Large, c.Weights, c.Bias, c.ReLU = b.outValues(0), b.half(0), b.half(1), b.bias(), relu
 	b.table(c.TableBytes(), 1)
 	return b.shared(c.Tasks(), c.Scratch(), c.Work(), c.Run)
 }
@@ -95,7 +95,7 @@ func (b *convolutions) scatterPairs(g *geometry, relu bool) func() {
 		return nil
 	}
 	c := pairconv.NewScatter(shape, b.backend.set, b.pairs(), b.backend.Threads())
-	c.Large, c.Small, c.Weights, c.Bias, c.ReLU = b.outValues(0), b.half(0), b.half(1), b.bias(g.large), relu
+	c.Large, c.Small, c.Weights, c.Bias, c.ReLU = b.outValues(0), b.half(0), b.half(1), b.bias(), relu
 	b.table(c.TableBytes(), 1)
 	n := c.PackedFloats()
 	if n > 0 {
@@ -252,7 +252,7 @@ func (b *convolutions) tileDirect(g *geometry, op nn.Conv2D) func() {
 	c := pairconv.NewTileDirect(shape, b.backend.set, b.backend.tiles, b.backend.Threads())
 	b.table(c.TableBytes(), 1)
 	w, _ := b.unrounded(1)
-	c.Y, c.Bias, c.ReLU = b.outValues(0).H, b.bias(g.small), op.ReLU
+	c.Y, c.Bias, c.ReLU = b.outValues(0).H, b.bias(), op.ReLU
 	u := b.transformedWeights(form{variable, tileForm}, c.PackedFloats())
 	c.Packed = u.values
 	pack := b.tasks(g.small, g.large*g.taps(), func(lo, hi int) { c.Pack(w, lo, hi) })
@@ -284,7 +284,7 @@ func (b *convolutions) winogradPairs(g *geometry, op nn.Conv2D) func() {
 	c := winograd.NewPairs(g.n, g.large, g.small, g.hs, g.ws, op.ReLU, op.Pool, b.pairs(), b.backend.Threads())
 	b.table(c.Bytes(), 1)
 	w, _ := b.unrounded(1)
-	y, bias := b.outValues(0).H, b.bias(g.small)
+	y, bias := b.outValues(0).H, b.bias()
 	u := b.transformedWeights(form{variable, winogradPairForm}, c.WeightFloats())
 	transform := b.tasks(g.small, g.large*16*winogradCost, func(lo, hi int) { c.Transform(u.values, w, lo, hi) })
 	var x []uint16
@@ -334,10 +334,7 @@ func (b *convolutions) spreadPairs(g *geometry, op nn.Conv2D) func() {
 	case !ok:
 		w = b.in(1)
 	}
-	c.relu, c.input, c.to, c.bias = op.ReLU, b.half(0), b.outValues(0), b.bias(1)
-	if b.err != nil {
-		return nil
-	}
+	c.relu, c.input, c.to, c.bias = op.ReLU, b.half(0), b.outValues(0), b.bias()
 	c.arrange(b)
 	c.packed = b.floats(len(c.w) / 2)
 	perImage, size := len(c.pixels), c.products()

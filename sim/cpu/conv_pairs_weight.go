@@ -3,7 +3,6 @@ package cpu
 import (
 	"prismtop/sim/cpu/vec"
 	"prismtop/sim/cpu/vec/conv"
-	"prismtop/sim/cpu/vec/elements"
 	"prismtop/sim/cpu/vec/half"
 )
 
@@ -16,13 +15,10 @@ type pairBandWeight struct {
 	bands     // in is the copied grid, out the other; rows is the number of rows of a band
 	set       vec.Set
 	pairs     vec.Pairs
-	gw        []float32
 	grid      []float32 // pairs of the other grid
 	input     []uint16
-	runs      []int32   // the copies' places for all channels and taps, and the last one again: whole groups of four
-	parts     []float32 // one gradient per share, [out, runs]
-	shares    int
-	copyPitch int // pairs of a channel's copy
+	runs      []int32 // the copies' places for all channels and taps, and the last one again: whole groups of four
+	copyPitch int     // pairs of a channel's copy
 }
 
 // weightPairBands binds a weight gradient with products of pairs, or returns nil if it is not one of those.
@@ -30,7 +26,7 @@ func (b *convolutions) weightPairBands(g *geometry, gw []float32, small, large i
 	if b.pairs() == vec.NoPairs || g.stride != 1 || len(gw) > weightFloats {
 		return nil
 	}
-	c := &pairBandWeight{bands: g.gatherShape(), set: b.backend.set, pairs: b.pairs(), gw: gw}
+	c := &pairBandWeight{bands: g.gatherShape(), set: b.backend.set, pairs: b.pairs()}
 	other, copied := small, large
 	if g.small < g.large && g.wl%2 == 0 || g.ws%2 != 0 {
 		c.bands, other, copied = g.scatterShape(), large, small
@@ -57,30 +53,19 @@ func (b *convolutions) weightPairBands(g *geometry, gw []float32, small, large i
 		c.runs = append(c.runs, c.runs[len(c.runs)-1])
 	}
 	b.table(len(c.runs), 4)
-	sums := c.out * len(c.runs)
-	c.shares = min(weightShares, c.count())
-	c.parts = b.floats(c.shares * sums)
-	places, pool, size := &places{}, b.backend.pool, c.in*c.kw*c.copyPitch
-	scratch := b.floats(c.shares * size)
-	compute := b.each(c.shares, 1, func(lo, hi int) {
-		place := places.take()
-		defer places.give(place)
-		for share := lo; share < hi; share++ {
-			part := c.parts[share*sums:][:sums]
-			clear(part)
-			for i := share * c.count() / c.shares; i < (share+1)*c.count()/c.shares && !pool.Ended(); i++ {
-				c.add(part, scratch[place*size:][:size], c.block(i))
-			}
-		}
-	})
+	sums, run := b.shareSums(c.count(), c.out*len(c.runs), c.in*c.kw*c.copyPitch, c.add)
 	return func() {
-		compute()
-		c.collect()
+		run()
+		row, taps := len(c.runs), c.kh*c.kw
+		for i := range c.out * c.in {
+			copy(gw[i/c.in*c.outStride+i%c.in*c.inStride:][:taps], sums[i/c.in*row+i%c.in*taps:])
+		}
 	}
 }
 
-// add adds a band's products to a gradient.
-func (c *pairBandWeight) add(part, copies []float32, at block) {
+// add adds a band's products to a gradient, [out, runs].
+func (c *pairBandWeight) add(part, copies []float32, i int) {
+	at := c.block(i)
 	plane, rows := c.inH*c.inW, at.rows+c.kh-1
 	for channel := range c.in {
 		x := c.input[(at.image*c.in+channel)*plane:][:plane]
@@ -122,17 +107,5 @@ func (c *pairBandWeight) shift(y, x []uint16, first, columns int) {
 		for i := across.hi; i < w; i++ {
 			to[i] = 0
 		}
-	}
-}
-
-// collect adds the shares' gradients.
-func (c *pairBandWeight) collect() {
-	row, taps := len(c.runs), c.kh*c.kw
-	sums := c.parts[:c.out*row]
-	for share := 1; share < c.shares; share++ {
-		elements.Add(c.set, sums, sums, c.parts[share*len(sums):])
-	}
-	for i := range c.out * c.in {
-		copy(c.gw[i/c.in*c.outStride+i%c.in*c.inStride:][:taps], sums[i/c.in*row+i%c.in*taps:])
 	}
 }

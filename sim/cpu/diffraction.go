@@ -48,9 +48,6 @@ func (b *ptychography) bind(op nn.Op) (run func(), ok bool) {
 
 // polar computes z = a·(cos φ + i·sin φ).
 func (b *ptychography) polar() func() {
-	if !b.operands(2, 2, 1) || !b.sameShape(b.inShape(0), b.inShape(1), b.outShape(0)) {
-		return nil
-	}
 	a, phase, z, set := b.in(0), b.in(1), b.outComplex(0), b.backend.set
 	return b.each(len(a), grain/4, func(lo, hi int) { elements.Polar(set, z[lo:hi], a[lo:hi], phase[lo:hi]) })
 }
@@ -58,9 +55,6 @@ func (b *ptychography) polar() func() {
 // polarGrad computes ga = Re gz·cos φ + Im gz·sin φ and gφ = a·(Im gz·cos φ −
 // Re gz·sin φ).
 func (b *ptychography) polarGrad() func() {
-	if !b.operands(3, 3, 2) || !b.sameShape(b.inShape(0), b.inShape(1), b.inShape(2), b.outShape(0), b.outShape(1)) {
-		return nil
-	}
 	a, phase, gz, ga, gphase := b.in(0), b.in(1), b.inComplex(2), b.out(0), b.out(1)
 	return b.each(len(a), grain/4, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
@@ -80,20 +74,9 @@ type patches struct {
 	offsets          []float32
 }
 
-// patchOperands checks square planes of patches and canvases and their offsets.
-func (b *ptychography) patchOperands(patch, canvas, offsets tensor.Shape) (p patches, ok bool) {
-	if !b.image(patch) || !b.image(canvas) {
-		return p, false
-	}
-	p = patches{groups: patch[0], channels: patch[1], patch: patch[2], canvas: canvas[2]}
-	if patch[2] != patch[3] || canvas[2] != canvas[3] || (p.canvas-p.patch)%2 != 0 ||
-		!canvas.Equal(tensor.Shape{p.groups, 1, p.canvas, p.canvas}) ||
-		!offsets.Equal(tensor.Shape{p.groups, p.channels, 2}) {
-		b.fail("patches %v, canvas %v and offsets %v do not fit", patch, canvas, offsets)
-		return p, false
-	}
-	p.offsets = b.in(1)
-	return p, b.err == nil
+// patchOperands returns the operands of patches and canvases; the offsets are the second input.
+func (b *ptychography) patchOperands(patch, canvas tensor.Shape) patches {
+	return patches{groups: patch[0], channels: patch[1], patch: patch[2], canvas: canvas[2], offsets: b.in(1)}
 }
 
 // offset returns the offset of channel c of a group.
@@ -148,14 +131,8 @@ func (b *Backend) addTranslated(dst, src []float32, from, i int, x, y float32) {
 
 // sumPatches computes canvas[g] = Σ over c of patch[g, c] translated by −offset.
 func (b *ptychography) sumPatches() func() {
-	if !b.operands(2, 2, 1) {
-		return nil
-	}
 	z, canvas := b.inComplex(0), b.outComplex(0)
-	p, ok := b.patchOperands(b.inShape(0), b.outShape(0), b.inShape(1))
-	if !ok {
-		return nil
-	}
+	p := b.patchOperands(b.inShape(0), b.outShape(0))
 	from, to, backend := parts(z), parts(canvas), b.backend
 	plane := 2 * p.patch * p.patch
 	return b.rows(p.groups*p.canvas, 8*p.channels*p.canvas, func(lo, hi int) {
@@ -173,14 +150,8 @@ func (b *ptychography) sumPatches() func() {
 
 // extractPatches computes patch[g, c] = canvas[g] translated by the offset.
 func (b *ptychography) extractPatches() func() {
-	if !b.operands(2, 2, 1) {
-		return nil
-	}
 	canvas, z := b.inComplex(0), b.outComplex(0)
-	p, ok := b.patchOperands(b.outShape(0), b.inShape(0), b.inShape(1))
-	if !ok {
-		return nil
-	}
+	p := b.patchOperands(b.outShape(0), b.inShape(0))
 	from, to, backend := parts(canvas), parts(z), b.backend
 	plane := 2 * p.canvas * p.canvas
 	return b.rows(p.groups*p.channels*p.patch, 8*p.patch, func(lo, hi int) {
@@ -197,15 +168,8 @@ func (b *ptychography) extractPatches() func() {
 // divideByCoverage computes y = z/(Σ over c of cover(row)·cover(column) + epsilon): the
 // square that a patch covers is a product of intervals, and so is its translation.
 func (b *ptychography) divideByCoverage(op nn.DivideByCoverage) func() {
-	if !b.operands(2, 2, 1) || !b.sameShape(b.inShape(0), b.outShape(0)) || !b.image(b.inShape(0)) {
-		return nil
-	}
 	s, offsets := b.inShape(0), b.inShape(1)
 	side := s[2]
-	if s[1] != 1 || s[3] != side || len(offsets) != 3 || offsets[0] != s[0] || offsets[2] != 2 ||
-		op.Support < 1 || op.Support > side || (side-op.Support)%2 != 0 {
-		return b.fail("%v, offsets %v and a support of %d do not fit", s, offsets, op.Support)
-	}
 	z, y := b.inComplex(0), b.outComplex(0)
 	p := patches{groups: s[0], channels: offsets[1], canvas: side, offsets: b.in(1)}
 	return b.shared(p.groups*side, side, 4*p.channels*side, func(scratch []float32, lo, hi int) {
@@ -254,17 +218,8 @@ func cover(i, side, support int, by shift) float32 {
 
 // probeMultiply computes y = z·probe for each plane, or z times its conjugate.
 func (b *ptychography) probeMultiply(conjugate bool) func() {
-	if !b.operands(2, 2, 1) || !b.sameShape(b.inShape(0), b.outShape(0)) {
-		return nil
-	}
-	n, h, w, ok := b.planes(b.inShape(0))
-	if !ok {
-		return nil
-	}
+	n, h, w := planes(b.inShape(0))
 	z, probe, y := b.inComplex(0), b.in(1), b.outComplex(0)
-	if !b.inShape(1).Equal(tensor.Shape{2, h, w}) {
-		return b.fail("probe %v for planes of %v", b.inShape(1), b.inShape(0))
-	}
 	sign := float32(1)
 	if conjugate {
 		sign = -1
@@ -283,9 +238,6 @@ func (b *ptychography) probeMultiply(conjugate bool) func() {
 
 // intensity computes y = re² + im².
 func (b *ptychography) intensity() func() {
-	if !b.operands(1, 1, 1) || !b.sameShape(b.inShape(0), b.outShape(0)) {
-		return nil
-	}
 	z, y := b.inComplex(0), b.out(0)
 	return b.each(len(y), grain, func(lo, hi int) {
 		for i, v := range z[lo:hi] {
@@ -296,9 +248,6 @@ func (b *ptychography) intensity() func() {
 
 // intensityGrad computes gz = 2·gy·z.
 func (b *ptychography) intensityGrad() func() {
-	if !b.operands(2, 2, 1) || !b.sameShape(b.inShape(0), b.inShape(1), b.outShape(0)) {
-		return nil
-	}
 	z, gy, gz := b.inComplex(0), b.in(1), b.outComplex(0)
 	return b.each(len(gy), grain, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
@@ -309,13 +258,7 @@ func (b *ptychography) intensityGrad() func() {
 
 // expScale computes y = x·e^(power·s).
 func (b *ptychography) expScale(power float32) func() {
-	if !b.operands(2, 2, 1) || !b.sameShape(b.inShape(0), b.outShape(0)) {
-		return nil
-	}
-	x, s, y, set := b.in(0), b.scalar(b.in(1), "the exponent"), b.out(0), b.backend.set
-	if b.err != nil {
-		return nil
-	}
+	x, s, y, set := b.in(0), b.in(1), b.out(0), b.backend.set
 	factor := float32(0)
 	scale := b.each(len(x), grain, func(lo, hi int) { elements.Scale(set, y[lo:hi], x[lo:hi], factor) })
 	return func() {
@@ -326,13 +269,7 @@ func (b *ptychography) expScale(power float32) func() {
 
 // expScaleGrad computes power·Σ y·gy.
 func (b *ptychography) expScaleGrad(power float32) func() {
-	if !b.operands(2, 2, 1) || !b.sameShape(b.inShape(0), b.inShape(1)) {
-		return nil
-	}
-	y, gy, gs := b.in(0), b.in(1), b.scalar(b.out(0), "the gradient")
-	if b.err != nil {
-		return nil
-	}
+	y, gy, gs := b.in(0), b.in(1), b.out(0)
 	total := b.total(len(y), func(i int) float64 { return float64(y[i]) * float64(gy[i]) })
 	return func() { gs[0] = float32(float64(power) * total()) }
 }
@@ -362,13 +299,7 @@ func (b *ptychography) total(n int, term func(i int) float64) func() float64 {
 
 // poissonLoss computes the mean of p − t·ln(p + epsilon).
 func (b *ptychography) poissonLoss(epsilon float32) func() {
-	if !b.operands(2, 2, 1) || !b.sameShape(b.inShape(0), b.inShape(1)) {
-		return nil
-	}
-	p, t, loss := b.in(0), b.in(1), b.scalar(b.out(0), "the loss")
-	if b.err != nil {
-		return nil
-	}
+	p, t, loss := b.in(0), b.in(1), b.out(0)
 	total := b.total(len(p), func(i int) float64 {
 		return float64(p[i]) - float64(t[i])*math.Log(float64(p[i])+float64(epsilon))
 	})
@@ -377,13 +308,7 @@ func (b *ptychography) poissonLoss(epsilon float32) func() {
 
 // poissonLossGrad computes gp = g/n·(1 − t/(p + epsilon)).
 func (b *ptychography) poissonLossGrad(epsilon float32) func() {
-	if !b.operands(3, 3, 1) || !b.sameShape(b.inShape(0), b.inShape(1), b.outShape(0)) {
-		return nil
-	}
-	p, t, g, gp := b.in(0), b.in(1), b.scalar(b.in(2), "the loss's gradient"), b.out(0)
-	if b.err != nil {
-		return nil
-	}
+	p, t, g, gp := b.in(0), b.in(1), b.in(2), b.out(0)
 	return b.each(len(p), grain, func(lo, hi int) {
 		factor := float64(g[0]) / float64(len(p))
 		for i := lo; i < hi; i++ {

@@ -1,7 +1,6 @@
 package cpu
 
 import (
-	"math"
 	"slices"
 	"sync/atomic"
 
@@ -70,20 +69,10 @@ func (b *elementwise) bind(op nn.Op) (run func(), ok bool) {
 
 // add computes y[i] = in0[i] + in1[i] + …
 func (b *elementwise) add() func() {
-	if !b.operands(2, math.MaxInt, 1) {
-		return nil
-	}
-	y, isComplex := b.outParts(0)
+	y := b.outParts(0)
 	terms := make([][]float32, len(b.current.In))
 	for i := range terms {
-		term, alike := b.inParts(i)
-		if !b.sameShape(b.outShape(0), b.inShape(i)) {
-			return nil
-		}
-		if alike != isComplex {
-			return b.fail("a sum of real and complex64")
-		}
-		terms[i] = term
+		terms[i] = b.inParts(i)
 	}
 	set := b.backend.set
 	return b.each(len(y), grain, func(lo, hi int) {
@@ -96,23 +85,12 @@ func (b *elementwise) add() func() {
 
 // scale computes y[i] = factor·x[i].
 func (b *elementwise) scale(factor float32) func() {
-	if !b.operands(1, 1, 1) || !b.sameShape(b.inShape(0), b.outShape(0)) {
-		return nil
-	}
-	x, fromComplex := b.inParts(0)
-	y, toComplex := b.outParts(0)
-	if fromComplex != toComplex {
-		return b.fail("scaling between real and complex64")
-	}
-	set := b.backend.set
+	x, y, set := b.inParts(0), b.outParts(0), b.backend.set
 	return b.each(len(y), grain, func(lo, hi int) { elements.Scale(set, y[lo:hi], x[lo:hi], factor) })
 }
 
 // fill computes y[i] = value.
 func (b *elementwise) fill(value float32) func() {
-	if !b.operands(0, 0, 1) {
-		return nil
-	}
 	y := b.out(0)
 	return b.each(len(y), grain, func(lo, hi int) {
 		part := y[lo:hi]
@@ -124,9 +102,6 @@ func (b *elementwise) fill(value float32) func() {
 
 // cast copies between element types, without scratch if one of them is float32.
 func (b *elementwise) cast() func() {
-	if !b.operands(1, 1, 1) || !b.sameShape(b.inShape(0), b.outShape(0)) {
-		return nil
-	}
 	if run := b.castVariable(); run != nil {
 		return run
 	}
@@ -146,13 +121,10 @@ func (b *elementwise) cast() func() {
 
 // weightedSum computes Σ weights[i]·in[i] of scalars.
 func (b *elementwise) weightedSum(weights []float32) func() {
-	if !b.operands(len(weights), len(weights), 1) {
-		return nil
-	}
-	y := b.scalar(b.out(0), "the sum")
+	y := b.out(0)
 	terms := make([][]float32, len(weights))
 	for i := range terms {
-		terms[i] = b.scalar(b.in(i), "a term")
+		terms[i] = b.in(i)
 	}
 	return func() {
 		total := 0.0
@@ -166,32 +138,19 @@ func (b *elementwise) weightedSum(weights []float32) func() {
 // seed returns the weight of a loss, times the gradient scaler's scale if there is
 // one.
 func (b *elementwise) seed(weight float32) func() {
-	if !b.operands(0, 1, 1) {
-		return nil
-	}
-	y := b.scalar(b.out(0), "the seed")
+	y := b.out(0)
 	if len(b.current.In) == 0 {
 		return func() { y[0] = weight }
 	}
-	scale := b.scalar(b.in(0), "the scale")
+	scale := b.in(0)
 	return func() { y[0] = weight * scale[0] }
 }
 
 // place computes y[i, j] = x[i−Top, j−Left] where that exists, else 0, for each
 // plane.
 func (b *elementwise) place(op nn.Place) func() {
-	if !b.operands(1, 1, 1) {
-		return nil
-	}
-	from, to := b.inShape(0), b.outShape(0)
-	n, h, w, ok := b.planes(from)
-	m, outH, outW, okOut := b.planes(to)
-	if !ok || !okOut {
-		return nil
-	}
-	if n != m || !from[:len(from)-2].Equal(to[:len(to)-2]) {
-		return b.fail("shapes %v and %v differ in more than the last two axes", from, to)
-	}
+	n, h, w := planes(b.inShape(0))
+	outH, outW := b.outShape(0).Plane()
 	x, y := b.in(0), b.out(0)
 	set, rows, columns := b.backend.set, span{-op.Top, 1}.within(outH, h), span{-op.Left, 1}.within(outW, w)
 	var done atomic.Int64
@@ -240,23 +199,12 @@ func (b *elementwise) place(op nn.Place) func() {
 
 // concat copies the inputs' channels one after the other.
 func (b *elementwise) concat() func() {
-	if !b.operands(2, math.MaxInt, 1) || !b.image(b.outShape(0)) {
-		return nil
-	}
 	to := b.outShape(0)
 	plane, y := to[2]*to[3], b.out(0)
 	inputs := make([][]float32, len(b.current.In))
-	sizes, channels := make([]int, len(inputs)), 0
+	sizes := make([]int, len(inputs))
 	for i := range inputs {
-		s := b.inShape(i)
-		if !b.image(s) || s[0] != to[0] || s[2] != to[2] || s[3] != to[3] {
-			return b.fail("input %v does not fit into %v", s, to)
-		}
-		inputs[i], sizes[i] = b.in(i), s[1]*plane
-		channels += s[1]
-	}
-	if channels != to[1] {
-		return b.fail("inputs have %d channels, output %d", channels, to[1])
+		inputs[i], sizes[i] = b.in(i), b.inShape(i)[1]*plane
 	}
 	return func() {
 		at := 0
@@ -270,13 +218,7 @@ func (b *elementwise) concat() func() {
 
 // channels copies the channels from … of each image.
 func (b *elementwise) channels(from int) func() {
-	if !b.operands(1, 1, 1) || !b.image(b.inShape(0)) || !b.image(b.outShape(0)) {
-		return nil
-	}
 	s, to := b.inShape(0), b.outShape(0)
-	if from < 0 || from+to[1] > s[1] || s[0] != to[0] || s[2] != to[2] || s[3] != to[3] {
-		return b.fail("channels %d to %d of %v do not make %v", from, from+to[1]-1, s, to)
-	}
 	x, y, plane := b.in(0), b.out(0), s[2]*s[3]
 	return func() {
 		for n := range s[0] {
@@ -307,14 +249,7 @@ var activations = map[nn.ActivationKind]struct {
 }
 
 func (b *elementwise) activation(kind nn.ActivationKind) func() {
-	if !b.operands(1, 1, 1) || !b.sameShape(b.inShape(0), b.outShape(0)) {
-		return nil
-	}
-	f, ok := activations[kind]
-	if !ok {
-		return b.fail("no activation of kind %d", kind)
-	}
-	set := b.backend.set
+	f, set := activations[kind], b.backend.set
 	return b.unary(func(y, x []float32) { f.forward(set, y, x) })
 }
 
@@ -336,13 +271,7 @@ func (b *elementwise) unary(f func(y, x []float32)) func() {
 }
 
 func (b *elementwise) activationGrad(kind nn.ActivationKind) func() {
-	if !b.operands(2, 2, 1) || !b.sameShape(b.inShape(0), b.inShape(1), b.outShape(0)) {
-		return nil
-	}
-	f, ok := activations[kind]
-	if !ok {
-		return b.fail("no activation of kind %d", kind)
-	}
+	f := activations[kind]
 	y, gy, gx, set := b.in(0), b.in(1), b.out(0), b.backend.set
 	return b.each(len(y), grain, func(lo, hi int) { f.gradient(set, gx[lo:hi], y[lo:hi], gy[lo:hi]) })
 }

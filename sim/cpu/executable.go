@@ -118,6 +118,9 @@ func (x *executable) load(ctx context.Context, b *Backend) error {
 	if err := x.place(ctx, x.state); err != nil {
 		return err
 	}
+	if err := plan.Check(); err != nil {
+		return err
+	}
 	x.written = make([]uint32, len(plan.Buffers))
 	bind := &binder{ctx: ctx, backend: b, plan: plan, views: x.views, written: x.written, state: x.state,
 		transformed: x.memory.transformed, users: x.memory.users, factors: map[nn.BufferID]*factors{}}

@@ -44,21 +44,9 @@ const (
 
 // loss binds a loss between two planes.
 func (b *losses) loss(op nn.Loss) func() {
-	if !b.operands(2, 2, 2) {
-		return nil
-	}
-	h, w, ok := b.lossPlanes(op.Kind, 0, 1)
-	if !ok {
-		return nil
-	}
+	h, w := b.inShape(0).Plane()
 	p, t := b.in(0), b.in(1)
-	value, saved := b.scalar(b.out(0), "the loss"), b.out(1)
-	if want := nn.LossSaved(op.Kind, h, w); len(saved) != want {
-		return b.fail("saved has %d elements, want %d", len(saved), want)
-	}
-	if b.err != nil {
-		return nil
-	}
+	value, saved := b.out(0), b.out(1)
 	switch op.Kind {
 	case nn.L1, nn.L2:
 		return b.pointwiseLoss(op, value, saved, p, t)
@@ -71,20 +59,8 @@ func (b *losses) loss(op nn.Loss) func() {
 
 // lossGrad binds upstream·∂loss/∂prediction.
 func (b *losses) lossGrad(op nn.LossGrad) func() {
-	if !b.operands(4, 4, 1) || !b.sameShape(b.inShape(0), b.outShape(0)) {
-		return nil
-	}
-	h, w, ok := b.lossPlanes(op.Kind, 0, 1)
-	if !ok {
-		return nil
-	}
-	p, t, saved, upstream, gp := b.in(0), b.in(1), b.in(2), b.scalar(b.in(3), "upstream"), b.out(0)
-	if want := nn.LossSaved(op.Kind, h, w); len(saved) != want {
-		return b.fail("saved has %d elements, want %d", len(saved), want)
-	}
-	if b.err != nil {
-		return nil
-	}
+	h, w := b.inShape(0).Plane()
+	p, t, saved, upstream, gp := b.in(0), b.in(1), b.in(2), b.in(3), b.out(0)
 	set := b.backend.set
 	switch op.Kind {
 	case nn.L1:
@@ -100,27 +76,6 @@ func (b *losses) lossGrad(op nn.LossGrad) func() {
 	default:
 		return b.msssimGrad(gp, p, t, saved, upstream, h, w)
 	}
-}
-
-// lossPlanes checks that two inputs are one plane each, large enough for the loss.
-func (b *losses) lossPlanes(kind nn.LossKind, i, j int) (h, w int, ok bool) {
-	s := b.inShape(i)
-	n, h, w, ok := b.planes(s)
-	if !ok || !b.sameShape(s, b.inShape(j)) {
-		return 0, 0, false
-	}
-	switch {
-	case n != 1:
-		b.fail("a loss compares single planes, got %v", s)
-	case kind > nn.MSSSIM:
-		b.fail("no loss of kind %d", kind)
-	case kind == nn.SSIM && min(h, w) <= ssimPad:
-		b.fail("SSIM of planes of %d×%d: sides below %d cannot be padded by reflection of %d pixels", h, w,
-			ssimPad+1, ssimPad)
-	case kind == nn.MSSSIM && nn.MSSSIMScales(h, w) == 0:
-		b.fail("MS-SSIM of planes of %d×%d: sides below %d are too small for its window", h, w, 2*ssimPad+1)
-	}
-	return h, w, b.err == nil
 }
 
 // pointwiseLoss computes, with d = p − t,
@@ -318,20 +273,8 @@ func (s *diceSums) add(p, z, t []float32) {
 // diceBCE computes both terms of the segmentation loss, the probabilities, and the
 // factors of each item's gradient, 2/D and (2·Σpt + smooth)/D² with D = Σp + Σt + smooth.
 func (b *losses) diceBCE(smooth float32) func() {
-	if !b.operands(2, 2, 3) || !b.sameShape(b.inShape(0), b.inShape(1), b.outShape(1)) {
-		return nil
-	}
 	z, t, losses, p, factors := b.in(0), b.in(1), b.out(0), b.out(1), b.out(2)
-	if len(b.inShape(0)) == 0 || len(z) == 0 {
-		return b.fail("logits of shape %v have no items", b.inShape(0))
-	}
 	items := b.inShape(0)[0]
-	if len(losses) != 2 || len(factors) != 2*items {
-		return b.fail("%d losses and %d factors for %d items", len(losses), len(factors), items)
-	}
-	if b.err != nil {
-		return nil
-	}
 	size := len(z) / items
 	blocks, sums := (size+sumBlock-1)/sumBlock, b.float64s(4*items*((size+sumBlock-1)/sumBlock))
 	run := b.each(items*blocks, 1, func(lo, hi int) {
@@ -366,20 +309,8 @@ func (b *losses) diceBCE(smooth float32) func() {
 //
 //	gz = g[0]/items·(factor[1] − factor[0]·t)·p·(1 − p) + g[1]/elements·(p − t)
 func (b *losses) diceBCEGrad() func() {
-	if !b.operands(4, 4, 1) || !b.sameShape(b.inShape(0), b.inShape(1), b.outShape(0)) {
-		return nil
-	}
 	p, t, factors, g, gz := b.in(0), b.in(1), b.in(2), b.in(3), b.out(0)
-	if len(b.inShape(0)) == 0 || len(p) == 0 {
-		return b.fail("probabilities of shape %v have no items", b.inShape(0))
-	}
 	items := b.inShape(0)[0]
-	if len(g) != 2 || len(factors) != 2*items {
-		return b.fail("%d gradients and %d factors for %d items", len(g), len(factors), items)
-	}
-	if b.err != nil {
-		return nil
-	}
 	size := len(p) / items
 	return b.each(len(p), grain, func(lo, hi int) {
 		for lo < hi {
@@ -397,13 +328,7 @@ func (b *losses) diceBCEGrad() func() {
 
 // squaredError computes the mean of (x − t)².
 func (b *losses) squaredError() func() {
-	if !b.operands(2, 2, 1) || !b.sameShape(b.inShape(0), b.inShape(1)) {
-		return nil
-	}
-	x, t, value, set := b.in(0), b.in(1), b.scalar(b.out(0), "the loss"), b.backend.set
-	if b.err != nil {
-		return nil
-	}
+	x, t, value, set := b.in(0), b.in(1), b.out(0), b.backend.set
 	sums := b.float64s((len(x) + sumBlock - 1) / sumBlock)
 	run := b.each(len(sums), 1, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
@@ -423,13 +348,7 @@ func (b *losses) squaredError() func() {
 
 // squaredErrorGrad computes gx = 2·g/n·(x − t).
 func (b *losses) squaredErrorGrad() func() {
-	if !b.operands(3, 3, 1) || !b.sameShape(b.inShape(0), b.inShape(1), b.outShape(0)) {
-		return nil
-	}
-	x, t, g, gx, set := b.in(0), b.in(1), b.scalar(b.in(2), "the loss's gradient"), b.out(0), b.backend.set
-	if b.err != nil {
-		return nil
-	}
+	x, t, g, gx, set := b.in(0), b.in(1), b.in(2), b.out(0), b.backend.set
 	return b.each(len(gx), grain, func(lo, hi int) {
 		loss.Differences(set, gx[lo:hi], x[lo:hi], t[lo:hi], 2*g[0]/float32(len(gx)))
 	})

@@ -67,24 +67,11 @@ type measure struct {
 // measure binds the telescope with its losses.
 func (b *measurements) measure(op nn.Measure) func() {
 	count := (len(b.current.In) - 1) / 2
-	if !b.operands(3, 2*count+1, 3) {
-		return nil
-	}
-	if op.Kind > nn.L2 {
-		return b.fail("measuring with loss %d", op.Kind)
-	}
-	n := b.measured(b.inShape(0))
+	n := measured(b.inShape(0))
 	m := &measure{kind: op.Kind, normalize: op.Normalize, losses: b.out(0), factors: b.out(1)}
 	fields := b.out(2)
-	if len(m.losses) != count || len(m.factors) != count || len(fields) != count*nn.MeasureSaved(n, n) {
-		return b.fail("results of %d, %d and %d elements", len(m.losses), len(m.factors), len(fields))
-	}
 	for k := range count {
-		target := b.in(2*k + 2)
-		if len(target) != n*n {
-			return b.fail("target %d is not %d×%d", k, n, n)
-		}
-		m.targets = append(m.targets, target)
+		m.targets = append(m.targets, b.in(2*k+2))
 	}
 	if m.measureFields = b.measureFields(op.MeasureFrame, n, 2, fields); b.err != nil {
 		return nil
@@ -258,18 +245,8 @@ func (g *measureBack) gradient(first int) {
 
 // measureGrad binds the adjoint from the fields to the object.
 func (b *measurements) measureGrad(op nn.MeasureGrad) func() {
-	count := len(b.current.In) - 3
-	if !b.operands(4, count+3, 1) {
-		return nil
-	}
-	n, fields, factors, upstream := b.measured(b.outShape(0)), b.in(0), b.in(1), b.in(2)
-	if len(fields) != count*nn.MeasureSaved(n, n) || len(factors) != count || len(upstream) != count {
-		return b.fail("%d measurements with %d, %d and %d elements", count, len(fields), len(factors), len(upstream))
-	}
+	n, fields, factors, upstream := measured(b.outShape(0)), b.in(0), b.in(1), b.in(2)
 	g := b.measureBack(op.MeasureFrame, n, 3, fields)
-	if b.err != nil {
-		return nil
-	}
 	return func() {
 		for k := range g.weights {
 			g.weights[k] = factors[k] * upstream[k]
@@ -336,25 +313,13 @@ func (g *measureBack) gradientRows(lo, hi int) {
 
 // element computes y = x[index].
 func (b *measurements) element(index int) func() {
-	if !b.operands(1, 1, 1) {
-		return nil
-	}
-	x, y := b.in(0), b.scalar(b.out(0), "the element")
-	if index < 0 || index >= len(x) {
-		return b.fail("element %d of %d", index, len(x))
-	}
+	x, y := b.in(0), b.out(0)
 	return func() { y[0] = x[index] }
 }
 
 // elementGrad computes gx[index] = gy, and 0 elsewhere.
 func (b *measurements) elementGrad(index int) func() {
-	if !b.operands(1, 1, 1) {
-		return nil
-	}
-	gy, gx := b.scalar(b.in(0), "the gradient"), b.out(0)
-	if index < 0 || index >= len(gx) {
-		return b.fail("element %d of %d", index, len(gx))
-	}
+	gy, gx := b.in(0), b.out(0)
 	return func() {
 		clear(gx)
 		gx[index] = gy[0]

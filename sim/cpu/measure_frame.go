@@ -77,27 +77,12 @@ func (m *maskBox) pack(n int) {
 	}
 }
 
-// measured returns the side of the measured object; it is an error if that is not a
-// square with a power of two as its side.
-func (b *measurements) measured(object tensor.Shape) int {
-	count, h, w, ok := b.planes(object)
-	if ok && (count != 1 || !nn.MeasureSides(h, w)) {
-		b.fail("measuring an object of %v", object)
-	}
-	return h
-}
+// measured returns the side of the measured object.
+func measured(object tensor.Shape) int { return object[len(object)-1] }
 
 // measureFrame binds the operators' common part. The masks are every stride-th input
 // from first on.
 func (b *measurements) measureFrame(op nn.MeasureFrame, n, first, stride int, fields []float32) *measureFrame {
-	for i := first; i < len(b.current.In); i += stride {
-		if len(b.in(i)) != n*n {
-			b.fail("mask %d is not %d×%d", (i-first)/stride, n, n)
-		}
-	}
-	if b.err != nil {
-		return nil
-	}
 	rows, columns := [2]int{0, n}, [2]int{0, n}
 	if op.Pruned {
 		rows, columns = telescope.WholeStrips([2]int{op.Top, op.Bottom}),

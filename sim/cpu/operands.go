@@ -1,7 +1,6 @@
 package cpu
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -12,9 +11,7 @@ import (
 	"prismtop/sim/tensor"
 )
 
-// The operands of a step: its inputs and outputs in the type that a kernel needs, checked, and casts of variables.
-
-var errOperands = errors.New("wrong number of operands")
+// The operands of a step: its inputs and outputs in the type that a kernel needs, and casts of variables.
 
 // fail records an error and returns the nil closure.
 func (b *binder) fail(format string, args ...any) func() {
@@ -22,20 +19,6 @@ func (b *binder) fail(format string, args ...any) func() {
 		b.err = fmt.Errorf(format, args...)
 	}
 	return nil
-}
-
-// operands checks the number of inputs and outputs of the step.
-func (b *binder) operands(minIn, maxIn, outs int) bool {
-	in, out := len(b.current.In), len(b.current.Out)
-	if in < minIn || in > maxIn || out != outs {
-		want := fmt.Sprint(minIn)
-		if maxIn > minIn {
-			want = fmt.Sprintf("%d to %d", minIn, maxIn)
-		}
-		b.fail("%w: %d inputs and %d outputs, want %s and %d", errOperands, in, out, want, outs)
-		return false
-	}
-	return true
 }
 
 func (b *binder) buffer(id nn.BufferID) *nn.Buffer { return &b.plan.Buffers[id] }
@@ -48,13 +31,10 @@ func (b *binder) outShape(i int) tensor.Shape { return b.buffer(b.current.Out[i]
 func (b *binder) listCasts() {
 	b.casts, b.copied = map[nn.BufferID]nn.BufferID{}, map[int]*copied{}
 	for i, s := range b.plan.Steps {
-		if _, ok := s.Op.(nn.Cast); !ok || len(s.In) != 1 || len(s.Out) != 1 {
+		if _, ok := s.Op.(nn.Cast); !ok {
 			continue
 		}
 		from, to := s.In[0], s.Out[0]
-		if min(from, to) < 0 || int(max(from, to)) >= len(b.plan.Buffers) {
-			continue // step reports it
-		}
 		if b.buffer(from).Variable < 0 || b.buffer(to).DType != tensor.BFloat16 || b.buffer(to).Pinned {
 			continue
 		}
@@ -137,12 +117,8 @@ func (b *binder) in(i int) []float32 {
 	id := b.current.In[i]
 	b.reads(id)
 	buf, v := b.buffer(id), b.views[id]
-	switch buf.DType {
-	case tensor.Float32:
+	if buf.DType == tensor.Float32 {
 		return v.f
-	case tensor.Complex64:
-		b.fail("input %d (%q) is complex64, want real", i, buf.Name)
-		return nil
 	}
 	if x, ok := b.widened[id]; ok {
 		return x
@@ -160,12 +136,8 @@ func (b *binder) in(i int) []float32 {
 func (b *binder) out(i int) []float32 {
 	id := b.current.Out[i]
 	buf, v := b.buffer(id), b.views[id]
-	switch buf.DType {
-	case tensor.Float32:
+	if buf.DType == tensor.Float32 {
 		return v.f
-	case tensor.Complex64:
-		b.fail("output %d (%q) is complex64, want real", i, buf.Name)
-		return nil
 	}
 	x, ok := b.widened[id]
 	if !ok {
@@ -183,19 +155,13 @@ func (b *binder) out(i int) []float32 {
 // pieces themselves.
 func (b *binder) inValues(i int) volume.Values {
 	b.reads(b.current.In[i])
-	return b.values("input", i, b.current.In[i])
+	return b.values(b.current.In[i])
 }
 
-func (b *binder) outValues(i int) volume.Values {
-	return b.values("output", i, b.current.Out[i])
-}
+func (b *binder) outValues(i int) volume.Values { return b.values(b.current.Out[i]) }
 
-func (b *binder) values(role string, i int, id nn.BufferID) volume.Values {
-	buf := b.buffer(id)
-	if buf.DType == tensor.Complex64 {
-		b.fail("%s %d (%q) is complex64, want real", role, i, buf.Name)
-	}
-	return volume.Values{F: b.views[id].f, H: b.views[id].h, Type: buf.DType}
+func (b *binder) values(id nn.BufferID) volume.Values {
+	return volume.Values{F: b.views[id].f, H: b.views[id].h, Type: b.buffer(id).DType}
 }
 
 // constant returns the variable whose values in bfloat16 the i-th input has, if the plan
@@ -216,7 +182,6 @@ func (b *binder) constant(i int) (variable int) {
 	return variable
 }
 
-// inComplex and outComplex return complex64 operands; other types are an error.
 // half returns the i-th input, a 16-bit one, as it is.
 func (b *binder) half(i int) []uint16 {
 	id := b.current.In[i]
@@ -224,66 +189,28 @@ func (b *binder) half(i int) []uint16 {
 	return b.views[id].h
 }
 
-func (b *binder) inComplex(i int) []complex64  { return b.complexView("input", i, b.current.In[i]) }
-func (b *binder) outComplex(i int) []complex64 { return b.complexView("output", i, b.current.Out[i]) }
-
-func (b *binder) complexView(role string, i int, id nn.BufferID) []complex64 {
-	if buf := b.buffer(id); buf.DType != tensor.Complex64 {
-		b.fail("%s %d (%q) is %v, want complex64", role, i, buf.Name, buf.DType)
-	}
-	return b.views[id].c
-}
+// inComplex and outComplex return complex64 operands.
+func (b *binder) inComplex(i int) []complex64  { return b.views[b.current.In[i]].c }
+func (b *binder) outComplex(i int) []complex64 { return b.views[b.current.Out[i]].c }
 
 // inParts and outParts return operands of any type as floats, complex64 ones as
 // alternating parts, for operators that treat both parts alike.
-func (b *binder) inParts(i int) (x []float32, isComplex bool) {
+func (b *binder) inParts(i int) []float32 {
 	if id := b.current.In[i]; b.buffer(id).DType == tensor.Complex64 {
-		return parts(b.views[id].c), true
+		return parts(b.views[id].c)
 	}
-	return b.in(i), false
+	return b.in(i)
 }
 
-func (b *binder) outParts(i int) (x []float32, isComplex bool) {
+func (b *binder) outParts(i int) []float32 {
 	if id := b.current.Out[i]; b.buffer(id).DType == tensor.Complex64 {
-		return parts(b.views[id].c), true
+		return parts(b.views[id].c)
 	}
-	return b.out(i), false
-}
-
-// sameShape checks that all operands have the first one's shape.
-func (b *binder) sameShape(first tensor.Shape, others ...tensor.Shape) bool {
-	for _, s := range others {
-		if !first.Equal(s) {
-			b.fail("shapes %v and %v differ", first, s)
-			return false
-		}
-	}
-	return true
-}
-
-// image checks that a shape is [N, C, H, W] with no empty axis.
-func (b *binder) image(s tensor.Shape) bool {
-	if len(s) != 4 || min(s[0], s[1], s[2], s[3]) < 1 {
-		b.fail("shape %v is not an image [N, C, H, W]", s)
-		return false
-	}
-	return true
+	return b.out(i)
 }
 
 // planes splits a shape into its leading axes and the last two.
-func (b *binder) planes(s tensor.Shape) (count, h, w int, ok bool) {
-	if len(s) < 2 || s.Elements() < 1 {
-		b.fail("shape %v has no planes", s)
-		return 0, 0, 0, false
-	}
+func planes(s tensor.Shape) (count, h, w int) {
 	h, w = s.Plane()
-	return s.Elements() / (h * w), h, w, true
-}
-
-// scalar checks that an operand has one element.
-func (b *binder) scalar(x []float32, what string) []float32 {
-	if len(x) != 1 {
-		b.fail("%s has %d elements, want a scalar", what, len(x))
-	}
-	return x
+	return s.Elements() / (h * w), h, w
 }

@@ -35,69 +35,31 @@ func (b *volumes) bind(op nn.Op) (run func(), ok bool) {
 	return nil, false
 }
 
-// volume checks that a shape is [N, D, H, W, C] with no empty axis, and returns N and
-// the rest.
-func (b *volumes) volume(s tensor.Shape) (n int, g volume.Grid) {
-	if len(s) != 5 || min(s[0], s[1], s[2], s[3], s[4]) < 1 {
-		b.fail("shape %v is not a volume [N, D, H, W, C]", s)
-		return 0, g
-	}
-	return s[0], volume.Grid{Sides: volume.Axes(s[1:4]), Channels: s[4]}
-}
-
-// volumeGeometry checks the small and the large grid against the weights. The large
+// volumeGeometry returns the geometry of the small and the large grid and the weights. The large
 // grid's volumes have channels of their own. With stride 0, the stride is the kernel's
 // sides; else the padding is half of them.
-func (b *volumes) volumeGeometry(small, large, w tensor.Shape, stride int) (g volume.Geometry, ok bool) {
-	g.N, g.Small = b.volume(small)
-	var n int
-	n, g.Large = b.volume(large)
-	k, known := nn.KernelSides(w)
-	if b.err != nil || !known || w.Elements() < 1 {
-		b.fail("weights %v of volumes", w)
-		return g, false
-	}
-	g.Kernel, g.Stride, g.Large.Channels = k, k, w[1]
+func volumeGeometry(small, large, w tensor.Shape, stride int) volume.Geometry {
+	k, _ := nn.KernelSides(w)
+	g := volume.Geometry{N: small[0], Kernel: k, Stride: k,
+		Small: volume.Grid{Sides: volume.Axes(small[1:4]), Channels: small[4]},
+		Large: volume.Grid{Sides: volume.Axes(large[1:4]), Channels: w[1]}}
 	if stride != 0 {
-		g.Stride = volume.Axes{stride, stride, stride}
+		g.Stride, g.Pad = volume.Axes{stride, stride, stride}, volume.Axes{k[0] / 2, k[1] / 2, k[2] / 2}
 	}
-	fits := n == g.N && w[0] == g.Small.Channels && stride >= 0
-	for a, side := range g.Large.Sides {
-		if stride != 0 {
-			g.Pad[a] = k[a] / 2
-			fits = fits && k[a]%2 == 1 && stride > 0 && g.Small.Sides[a] == (side-1)/stride+1
-		} else {
-			fits = fits && side == k[a]*g.Small.Sides[a]
-		}
-	}
-	if !fits {
-		b.fail("volumes %v and %v do not fit weights %v", small, large, w)
-	}
-	return g, b.err == nil
+	return g
 }
 
 // volumeParts returns the inputs from position first on as parts of the large grid.
-func (b *volumes) volumeParts(first, channels int) []volume.Part {
+func (b *volumes) volumeParts(first int) []volume.Part {
 	var parts []volume.Part
 	at := 0
 	for i := first; i < len(b.current.In); i++ {
-		s := b.inShape(i)
-		if _, g := b.volume(s); b.err == nil {
-			parts = append(parts, volume.Part{X: b.inValues(i), First: at, Channels: g.Channels})
-			at += g.Channels
-		}
-		if b.err == nil && !s[:4].Equal(b.inShape(first)[:4]) {
-			b.fail("volumes %v and %v differ in more than channels", b.inShape(first), s)
-		}
-	}
-	if at != channels {
-		b.fail("volumes of %d channels for weights of %d", at, channels)
+		channels := b.inShape(i)[4]
+		parts = append(parts, volume.Part{X: b.inValues(i), First: at, Channels: channels})
+		at += channels
 	}
 	return parts
 }
-
-// mostVolumes bounds the volumes that a convolution reads as one.
-const mostVolumes = 16
 
 // volumeConv binds Conv3D (w, b, x… → y).
 func (b *volumes) volumeConv(op nn.Conv3D) func() {
@@ -105,26 +67,12 @@ func (b *volumes) volumeConv(op nn.Conv3D) func() {
 	if op.Bias {
 		first = 2
 	}
-	if !b.operands(first+1, first+mostVolumes, 1) {
-		return nil
-	}
-	if op.Stride < 1 {
-		return b.fail("stride %d", op.Stride)
-	}
-	g, ok := b.volumeGeometry(b.outShape(0), b.inShape(first), b.inShape(0), op.Stride)
-	if !ok {
-		return nil
-	}
+	g := volumeGeometry(b.outShape(0), b.inShape(first), b.inShape(0), op.Stride)
 	var bias []float32
 	if op.Bias {
-		if bias = b.in(1); len(bias) != g.Small.Channels {
-			return b.fail("bias has %d elements for %d channels", len(bias), g.Small.Channels)
-		}
+		bias = b.in(1)
 	}
-	parts, w, y := b.volumeParts(first, g.Large.Channels), b.in(0), b.outValues(0)
-	if b.err != nil {
-		return nil
-	}
+	parts, w, y := b.volumeParts(first), b.in(0), b.outValues(0)
 	return b.correlate(g.Gather(b.backend.set, y, parts, w, bias))
 }
 
@@ -141,91 +89,39 @@ func (b *volumes) tileSide() int {
 
 // volumeConvGradInput binds Conv3DGradInput (gy, w → gx).
 func (b *volumes) volumeConvGradInput(op nn.Conv3DGradInput) func() {
-	if !b.operands(2, 2, 1) {
-		return nil
-	}
-	if op.Stride < 1 {
-		return b.fail("stride %d", op.Stride)
-	}
-	g, ok := b.volumeGeometry(b.inShape(0), b.outShape(0), b.inShape(1), op.Stride)
-	if !ok {
-		return nil
-	}
-	channels := b.outShape(0)[4]
-	if op.First < 0 || op.First+channels > g.Large.Channels {
-		return b.fail("channels %d to %d of weights %v", op.First, op.First+channels, b.inShape(1))
-	}
+	g := volumeGeometry(b.inShape(0), b.outShape(0), b.inShape(1), op.Stride)
 	gy, w, gx := b.inValues(0), b.in(1), b.outValues(0)
-	if b.err != nil {
-		return nil
-	}
-	return b.correlate(g.Scatter(b.backend.set, gx, gy, op.First, channels, w))
+	return b.correlate(g.Scatter(b.backend.set, gx, gy, op.First, b.outShape(0)[4], w))
 }
 
 // volumeConvGradWeight binds Conv3DGradWeight (gy, x… → gw, gb).
 func (b *volumes) volumeConvGradWeight(op nn.Conv3DGradWeight) func() {
-	outs := 1
-	if op.Bias {
-		outs = 2
-	}
-	if !b.operands(2, 1+mostVolumes, outs) {
-		return nil
-	}
-	if op.Stride < 1 {
-		return b.fail("stride %d", op.Stride)
-	}
-	g, ok := b.volumeGeometry(b.inShape(0), b.inShape(1), b.outShape(0), op.Stride)
-	if !ok {
-		return nil
-	}
+	g := volumeGeometry(b.inShape(0), b.inShape(1), b.outShape(0), op.Stride)
 	var gb []float32
 	if op.Bias {
-		if gb = b.out(1); len(gb) != g.Small.Channels {
-			return b.fail("the bias's gradient has %d elements for %d channels", len(gb), g.Small.Channels)
-		}
+		gb = b.out(1)
 	}
-	parts, gy, gw := b.volumeParts(1, g.Large.Channels), b.inValues(0), b.out(0)
-	if b.err != nil {
-		return nil
-	}
+	parts, gy, gw := b.volumeParts(1), b.inValues(0), b.out(0)
 	return b.collect(&g, gw, gb, gy, parts)
 }
 
 // enlarge binds ConvTranspose3D (x, w → y).
 func (b *volumes) enlarge() func() {
-	if !b.operands(2, 2, 1) {
-		return nil
-	}
-	g, ok := b.volumeGeometry(b.inShape(0), b.outShape(0), b.inShape(1), 0)
-	if !ok || b.outShape(0)[4] != g.Large.Channels {
-		return b.fail("%d channels from weights %v", b.outShape(0)[4], b.inShape(1))
-	}
+	g := volumeGeometry(b.inShape(0), b.outShape(0), b.inShape(1), 0)
 	x, w, y := b.inValues(0), b.in(1), b.outValues(0)
 	return b.correlate(g.Scatter(b.backend.set, y, x, 0, g.Large.Channels, w))
 }
 
 // enlargeGradInput binds ConvTranspose3DGradInput (gy, w → gx).
 func (b *volumes) enlargeGradInput() func() {
-	if !b.operands(2, 2, 1) {
-		return nil
-	}
-	g, ok := b.volumeGeometry(b.outShape(0), b.inShape(0), b.inShape(1), 0)
-	if !ok || b.inShape(0)[4] != g.Large.Channels {
-		return b.fail("%d channels of weights %v", b.inShape(0)[4], b.inShape(1))
-	}
+	g := volumeGeometry(b.outShape(0), b.inShape(0), b.inShape(1), 0)
 	gy, w, gx := b.inValues(0), b.in(1), b.outValues(0)
 	return b.correlate(g.Gather(b.backend.set, gx, []volume.Part{{X: gy, Channels: g.Large.Channels}}, w, nil))
 }
 
 // enlargeGradWeight binds ConvTranspose3DGradWeight (x, gy → gw).
 func (b *volumes) enlargeGradWeight() func() {
-	if !b.operands(2, 2, 1) {
-		return nil
-	}
-	g, ok := b.volumeGeometry(b.inShape(0), b.inShape(1), b.outShape(0), 0)
-	if !ok || b.inShape(1)[4] != g.Large.Channels {
-		return b.fail("%d channels of weights %v", b.inShape(1)[4], b.outShape(0))
-	}
+	g := volumeGeometry(b.inShape(0), b.inShape(1), b.outShape(0), 0)
 	x, gy, gw := b.inValues(0), b.inValues(1), b.out(0)
 	return b.collect(&g, gw, nil, x, []volume.Part{{X: gy, Channels: g.Large.Channels}})
 }
@@ -291,9 +187,6 @@ const panelColumns = 128
 
 // collect returns the closure that runs the gradient of weights.
 func (b *volumes) collect(g *volume.Geometry, gw, gb []float32, small volume.Values, parts []volume.Part) func() {
-	if b.err != nil {
-		return nil
-	}
 	c := g.WeightGradient(b.backend.set, gw, gb, small, parts)
 	if c.Tiles(b.backend.tiles); !c.Tiled() {
 		c.Winograd(b.tileSide())
@@ -320,54 +213,17 @@ func (b *volumes) collect(g *volume.Geometry, gw, gb []float32, small volume.Val
 	}
 }
 
-// channelsLast checks a volume and vectors for its channels.
-func (b *volumes) channelsLast(s tensor.Shape, vectors ...[]float32) (c volume.Channels, ok bool) {
-	n, g := b.volume(s)
-	if b.err != nil {
-		return c, false
-	}
-	for _, v := range vectors {
-		if len(v) != g.Channels {
-			b.fail("a vector of %d elements for the channels of %v", len(v), s)
-		}
-	}
-	return volume.Channels{N: n, Voxels: g.Sides.Product(), C: g.Channels}, b.err == nil
-}
-
-// statistics checks vectors for the channels of every volume.
-func (b *volumes) statistics(c volume.Channels, vectors ...[]float32) bool {
-	for _, v := range vectors {
-		if len(v) != c.N*c.C {
-			b.fail("a statistic of %d elements for %d volumes of %d channels", len(v), c.N, c.C)
-		}
-	}
-	return b.err == nil
+// channelsLast returns the numbers of a volume.
+func channelsLast(s tensor.Shape) volume.Channels {
+	return volume.Channels{N: s[0], Voxels: s[1] * s[2] * s[3], C: s[4]}
 }
 
 // instanceNorm binds InstanceNorm (x, gamma, beta, residual → y, mean, inverseStd).
 func (b *volumes) instanceNorm(op nn.InstanceNorm) func() {
-	ins := 3
+	o := &volume.Norm{Channels: channelsLast(b.inShape(0)), Set: b.backend.set, X: b.inValues(0), Y: b.outValues(0),
+		Gamma: b.in(1), Beta: b.in(2), Mean: b.out(1), InverseStd: b.out(2), Eps: decimal(op.Eps), Slope: op.Slope}
 	if op.Residual {
-		ins = 4
-	}
-	if !b.operands(ins, ins, 3) || !b.sameShape(b.inShape(0), b.outShape(0)) {
-		return nil
-	}
-	o := &volume.Norm{Set: b.backend.set, X: b.inValues(0), Y: b.outValues(0), Gamma: b.in(1), Beta: b.in(2),
-		Mean: b.out(1), InverseStd: b.out(2), Eps: decimal(op.Eps), Slope: op.Slope}
-	var ok bool
-	if o.Channels, ok = b.channelsLast(b.inShape(0), o.Gamma, o.Beta); !ok || !b.statistics(o.Channels, o.Mean,
-		o.InverseStd) {
-		return nil
-	}
-	if op.Residual {
-		if !b.sameShape(b.inShape(0), b.inShape(3)) {
-			return nil
-		}
 		o.Residual = b.inValues(3)
-	}
-	if !(op.Slope > 0) || op.Slope > 1 {
-		return b.fail("a leaky ReLU of slope %g", op.Slope)
 	}
 	o.Sums, o.Factors = b.float64s(o.SumFloats()), b.floats(2*o.N*o.C)
 	return b.norm(o.Channels, o)
@@ -410,25 +266,10 @@ func (b *volumes) blocks(c volume.Channels, size int, body func(scratch []float3
 
 // instanceNormGrad binds InstanceNormGrad.
 func (b *volumes) instanceNormGrad(op nn.InstanceNormGrad) func() {
-	outs := 3
-	if op.Residual {
-		outs = 4
-	}
-	if !b.operands(6, 6, outs) || !b.sameShape(b.inShape(0), b.inShape(1), b.inShape(2), b.outShape(0)) {
-		return nil
-	}
-	o := &volume.NormGradient{Set: b.backend.set, X: b.inValues(0), Y: b.inValues(1), GY: b.inValues(2), Gamma: b.in(3),
-		Mean: b.in(4), InverseStd: b.in(5),
+	o := &volume.NormGradient{Channels: channelsLast(b.inShape(0)), Set: b.backend.set, X: b.inValues(0),
+		Y: b.inValues(1), GY: b.inValues(2), Gamma: b.in(3), Mean: b.in(4), InverseStd: b.in(5),
 		GX: b.outValues(0), GGamma: b.out(1), GBeta: b.out(2), Slope: op.Slope}
-	var ok bool
-	if o.Channels, ok = b.channelsLast(b.inShape(0), o.Gamma, o.GGamma, o.GBeta); !ok || !b.statistics(o.Channels,
-		o.Mean, o.InverseStd) {
-		return nil
-	}
 	if op.Residual {
-		if !b.sameShape(b.inShape(0), b.outShape(3)) {
-			return nil
-		}
 		o.GResidual = b.outValues(3)
 	}
 	o.Sums = b.float64s(o.SumFloats())

@@ -125,7 +125,7 @@ func (b *backward) sum(x BufferID, layer string) BufferID {
 		return given[0]
 	}
 	t := &taped{layer: layer}
-	specs := b.c.specs(given)
+	specs := b.c.plan.specs(given)
 	for i := range given {
 		if want := widest.operandType(specs, i, tensor.Float32); want != specs[i].dtype {
 			given[i] = b.emit(t, Cast{}, []BufferID{given[i]}, spec{specs[i].shape, want})

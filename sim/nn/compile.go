@@ -375,7 +375,7 @@ func (c *compiler) step(name string, op Op, phase Phase, in, out []BufferID) {
 		Conv3D, Conv3DGradInput, Conv3DGradWeight:
 		s.Products = c.options.Products
 	}
-	s.FLOPs = op.flops(c.specs(in), c.specs(out))
+	s.FLOPs = op.flops(c.plan.specs(in), c.plan.specs(out))
 	for _, id := range slices.Concat(in, out) {
 		s.Bytes += c.plan.Buffers[id].Stored()
 	}
@@ -385,14 +385,6 @@ func (c *compiler) step(name string, op Op, phase Phase, in, out []BufferID) {
 func (c *compiler) spec(id BufferID) spec {
 	b := &c.plan.Buffers[id]
 	return spec{b.Shape, b.DType}
-}
-
-func (c *compiler) specs(ids []BufferID) []spec {
-	s := make([]spec, len(ids))
-	for i, id := range ids {
-		s[i] = c.spec(id)
-	}
-	return s
 }
 
 // name returns the step name "layer what", numbered from its second use on.

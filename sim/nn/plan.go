@@ -170,3 +170,12 @@ type Variable struct {
 	// Initial returns the initial values; nil means zeros.
 	Initial []float32
 }
+
+// specs returns the shapes and element types of buffers.
+func (p *Plan) specs(ids []BufferID) []spec {
+	s := make([]spec, len(ids))
+	for i, id := range ids {
+		s[i] = spec{p.Buffers[id].Shape, p.Buffers[id].DType}
+	}
+	return s
+}

@@ -53,12 +53,21 @@ func (o BatchNorm) backward(b *backward, t *taped, gy BufferID) error {
 	return nil
 }
 
-func (Activation) infer(in []spec) ([]result, error) { return unary(in) }
-func (Activation) precision() precision              { return follow }
+func (o Activation) infer(in []spec) ([]result, error) {
+	if err := o.Kind.check(); err != nil {
+		return nil, err
+	}
+	return unary(in)
+}
+
+func (Activation) precision() precision { return follow }
+
 func (o Activation) backward(b *backward, t *taped, gy BufferID) error {
 	b.give(t.in[0], b.emit(t, ActivationGrad(o), []BufferID{t.out[0], gy}, b.like(t.in[0])))
 	return nil
 }
+
+func (k ActivationKind) check() error { return unless(k <= Tanh, "of a kind that there is not") }
 
 // place is a Place that knows the size of its result.
 type place struct {

@@ -25,6 +25,8 @@ func (o Loss) infer(in []spec) ([]result, error) {
 	}
 	h, w := in[0].shape.Plane()
 	switch {
+	case o.Kind > MSSSIM:
+		return nil, errors.New("of a kind that there is not")
 	case o.Kind == SSIM && min(h, w) <= ssimPad:
 		return nil, fmt.Errorf("SSIM needs sides above %d pixels, not %dx%d", ssimPad, h, w)
 	case o.Kind == MSSSIM && MSSSIMScales(h, w) == 0:

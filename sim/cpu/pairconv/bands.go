@@ -7,7 +7,10 @@
 // (matrix.TileProduct).
 package pairconv
 
-import "prismtop/sim/cpu/vec/conv"
+import (
+	"prismtop/sim/cpu/banded"
+	"prismtop/sim/cpu/vec/conv"
+)
 
 // Shape is that of a convolution.
 type Shape struct {
@@ -46,16 +49,16 @@ func (s Shape) unit() int {
 // lie pitch elements apart, stride of them for each row of the small grid and two more.
 type bands struct {
 	Shape
-	channels      int // of the input's copies
-	stride, pitch int
-	high, wide    int // rows and columns of the input under the taps of an output pixel
-	divided       int // bands of an image
-	rows          int // of a band
-	parts         int // of the output's channels
-	groups        int // of them, TapRows each
-	plane         int // elements of a copied channel
-	fold          int
-	pixels        *conv.Pixels
+	banded.Division     // into groups of TapRows channels of the output
+	channels        int // of the input's copies
+	stride, pitch   int
+	high, wide      int // rows and columns of the input under the taps of an output pixel
+	divided         int // bands of an image
+	rows            int // of a band
+	groups          int
+	plane           int // elements of a copied channel
+	fold            int
+	pixels          *conv.Pixels
 }
 
 // arrange chooses the bands and lists their vectors.
@@ -69,7 +72,7 @@ func (b *bands) arrange(threads int) {
 		}
 	}
 	b.rows = b.Height / b.divided
-	b.parts = min(max((threads+b.N*b.divided-1)/(b.N*b.divided), 1), b.groups)
+	b.Division = banded.Divide(b.N*b.divided, b.groups, threads)
 	b.plane = b.channel()
 	if b.Width == narrow {
 		b.plane = b.high * b.wide * b.rows * narrow
@@ -125,30 +128,21 @@ func (b *bands) spread(dst, rows []float32) {
 	}
 }
 
-// Tasks is the number of tasks of a convolution.
-func (b *bands) Tasks() int { return b.N * b.divided * b.parts }
-
 // Work is the number of multiplications of a task.
 func (b *bands) Work() int {
-	return b.groups * conv.TapRows / b.parts * b.channels * taps * b.rows * b.Width
+	return b.groups * conv.TapRows / b.Parts * b.channels * taps * b.rows * b.Width
 }
 
 // TableBytes is the size of the tables.
 func (b *bands) TableBytes() int { return int(b.pixels.Bytes()) }
 
-// each goes through tasks [lo, hi): it copies a band's input where the band before was another one,
-// and computes the groups of the task's part.
+// each computes the groups of tasks [lo, hi) after copying the input of their bands.
 func (b *bands) each(lo, hi int, copyBand func(image, first int), compute func(image, first, group int)) {
-	packed := -1
-	for task := lo; task < hi; task++ {
-		band, part := task/b.parts, task%b.parts
-		image, first := band/b.divided, band%b.divided*b.rows
-		if band != packed {
-			copyBand(image, first)
-			packed = band
-		}
-		for group := part * b.groups / b.parts; group < (part+1)*b.groups/b.parts; group++ {
+	at := func(band int) (image, first int) { return band / b.divided, band % b.divided * b.rows }
+	b.Each(lo, hi, func(band int) { copyBand(at(band)) }, func(band, group, end int) {
+		image, first := at(band)
+		for ; group < end; group++ {
 			compute(image, first, group)
 		}
-	}
+	})
 }

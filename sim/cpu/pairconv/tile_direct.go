@@ -1,6 +1,7 @@
 package pairconv
 
 import (
+	"prismtop/sim/cpu/banded"
 	"prismtop/sim/cpu/vec"
 	"prismtop/sim/cpu/vec/half"
 	"prismtop/sim/cpu/vec/matrix"
@@ -34,12 +35,13 @@ type TileDirect struct {
 	set   vec.Set
 	tiles matrix.Tiles
 
-	pairs, depth         int // of channels of x: all, and those of a segment
-	block, blocks, parts int // channels of y in a product; products; parts of them that are tasks
-	plane                int // pairs of a copied channel
-	divided, rows        int // bands of an image; rows of a band
-	run, pitch           int // pixels of a band's products; between the sums of two channels
-	segments             []int32
+	banded.Division
+	pairs, depth  int // of channels of x: all, and those of a segment
+	block         int // channels of y in a product
+	plane         int // pairs of a copied channel
+	divided, rows int // bands of an image; rows of a band
+	run, pitch    int // pixels of a band's products; between the sums of two channels
+	segments      []int32
 
 	Y, X   []uint16
 	Packed []float32 // PackedFloats floats, filled by Pack
@@ -82,9 +84,8 @@ func NewTileDirect(d Direct, set vec.Set, tiles matrix.Tiles, threads int) *Tile
 	if d.Out == matrix.TileSide {
 		c.block, columns = matrix.TileSide, widePixels
 	}
-	c.blocks = d.Out / c.block
 	c.divided, c.rows = Shape{N: d.N, Height: d.Height}.divide(threads, 1, d.fits)
-	c.parts = min(max((threads+d.N*c.divided-1)/(d.N*c.divided), 1), c.blocks)
+	c.Division = banded.Divide(d.N*c.divided, d.Out/c.block, threads)
 	c.plane = oddLines((c.rows + d.Side - 1) * d.Width)
 	c.run = roundUp(c.rows*d.Width, columns)
 	c.pitch = oddLines(c.run)
@@ -118,12 +119,9 @@ func (c *TileDirect) Pack(w []float32, lo, hi int) {
 	}
 }
 
-// Tasks is the number of tasks of a convolution.
-func (c *TileDirect) Tasks() int { return c.N * c.divided * c.parts }
-
 // Work is the number of multiplications of a task that take as long as those of tiles.
 func (c *TileDirect) Work() int {
-	return c.Out / c.parts * c.In * c.taps() * c.rows * c.Width / tileSpeed
+	return c.Out / c.Parts * c.In * c.taps() * c.rows * c.Width / tileSpeed
 }
 
 // copied is the number of floats of a band's copies. Whole products read beyond the last row.
@@ -135,21 +133,19 @@ func (c *TileDirect) TableBytes() int { return 4 * len(c.segments) }
 
 // Run runs tasks [lo, hi), after Pack.
 func (c *TileDirect) Run(scratch []float32, lo, hi int) {
-	copies, sums, packed := scratch[:c.copied()], scratch[c.copied():], -1
-	for task := lo; task < hi; task++ {
-		band, part := task/c.parts, task%c.parts
-		image, first := band/c.divided, band%c.divided*c.rows
-		if band != packed {
-			c.copyBand(copies, image, first)
-			packed = band
-		}
-		for block := part * c.blocks / c.parts; block < (part+1)*c.blocks/c.parts; block++ {
+	copies, sums := scratch[:c.copied()], scratch[c.copied():]
+	image, first := 0, 0
+	c.Each(lo, hi, func(band int) {
+		image, first = band/c.divided, band%c.divided*c.rows
+		c.copyBand(copies, image, first)
+	}, func(_, block, end int) {
+		for ; block < end; block++ {
 			c.multiply(copies, sums, block*c.block)
 			for o := block * c.block; o < (block+1)*c.block; o++ {
 				c.store(sums[o%c.block*c.pitch:][:c.run], half.HalvesOf(sums[c.block*c.pitch:]), image, first, o)
 			}
 		}
-	}
+	})
 }
 
 // copyBand copies pairs of channels around a band once for each column of taps.

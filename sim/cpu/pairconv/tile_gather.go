@@ -1,6 +1,7 @@
 package pairconv
 
 import (
+	"prismtop/sim/cpu/banded"
 	"prismtop/sim/cpu/vec"
 	"prismtop/sim/cpu/vec/elements"
 	"prismtop/sim/cpu/vec/half"
@@ -20,10 +21,10 @@ type TileGather struct {
 	tiles matrix.Tiles
 
 	block, columns int // channels of the small grid and pixels in a product
-	blocks, parts  int // products; parts of them that are tasks
-	divided, rows  int // bands of an image; rows of a band
-	pixels, plane  int // of a band; pairs from plane to plane
-	segments       []int32
+	banded.Division
+	divided, rows int // bands of an image; rows of a band
+	pixels, plane int // of a band; pairs from plane to plane
+	segments      []int32
 
 	Small, Large, Weights []uint16
 }
@@ -72,8 +73,7 @@ func NewTileGather(s Shape, set vec.Set, tiles matrix.Tiles, threads int) *TileG
 	}
 	c.pixels = c.rows * s.Width
 	c.block, c.columns = s.tileColumns(c.pixels)
-	c.blocks = s.Small / c.block
-	c.parts = min(max((threads+s.N*c.divided-1)/(s.N*c.divided), 1), c.blocks)
+	c.Division = banded.Divide(s.N*c.divided, s.Small/c.block, threads)
 	if c.plane = c.pixels; c.plane >= 256 {
 		c.plane += matrix.TileSide // rows of tiles a power of two apart share few sets of the cache
 	}
@@ -83,12 +83,9 @@ func NewTileGather(s Shape, set vec.Set, tiles matrix.Tiles, threads int) *TileG
 	return c
 }
 
-// Tasks is the number of tasks of a convolution.
-func (c *TileGather) Tasks() int { return c.N * c.divided * c.parts }
-
 // Work is the number of multiplications of a task that take as long as those of tiles.
 func (c *TileGather) Work() int {
-	return c.Shape.Small / c.parts * c.Shape.Large * taps * c.pixels / tileSpeed
+	return c.Shape.Small / c.Parts * c.Shape.Large * taps * c.pixels / tileSpeed
 }
 
 // pitch is the number of pairs of a padded row of the large grid.
@@ -105,18 +102,16 @@ func (c *TileGather) Scratch() int {
 // Run runs tasks [lo, hi).
 func (c *TileGather) Run(scratch []float32, lo, hi int) {
 	copies, scratch := scratch[:c.copied()], scratch[c.copied():]
-	sums, one, packed := scratch[:c.block*c.pixels], scratch[c.block*c.pixels:], -1
-	for task := lo; task < hi; task++ {
-		band, part := task/c.parts, task%c.parts
-		image, first := band/c.divided, band%c.divided*c.rows
-		if band != packed {
-			c.copyBand(copies, one, image, first)
-			packed = band
-		}
-		for block := part * c.blocks / c.parts; block < (part+1)*c.blocks/c.parts; block++ {
+	sums, one := scratch[:c.block*c.pixels], scratch[c.block*c.pixels:]
+	image, first := 0, 0
+	c.Each(lo, hi, func(band int) {
+		image, first = band/c.divided, band%c.divided*c.rows
+		c.copyBand(copies, one, image, first)
+	}, func(_, block, end int) {
+		for ; block < end; block++ {
 			c.compute(copies, sums, image, first, block*c.block)
 		}
-	}
+	})
 }
 
 // copyBand makes the patches of a band that begins at row first of the small grid.

@@ -8,6 +8,7 @@
 package square
 
 import (
+	"prismtop/sim/cpu/banded"
 	"prismtop/sim/cpu/vec"
 	"prismtop/sim/cpu/vec/conv"
 	"prismtop/sim/cpu/vec/elements"
@@ -43,9 +44,9 @@ type Convolution struct {
 	h, w       int // of the sums: with Up, of a quarter of them
 	set        vec.Set
 
+	banded.Division
 	images  int // computed at a time
 	divided int // bands of an image
-	parts   int // of the output channels, computed as separate tasks
 	rows    int // of a band; others have one unit less
 	pitch   int // of the copies' rows
 	plane   int // floats of a copied channel
@@ -90,7 +91,7 @@ func New(n, in, out, h, w int, o Options, set vec.Set, threads int) *Convolution
 		c.divided = 1
 	}
 	c.rows = (units + c.divided - 1) / c.divided * c.unit()
-	c.parts = min(max((threads+all*c.divided-1)/(all*c.divided), 1), out/conv.SquareRows)
+	c.Division = banded.Divide(all*c.divided, out/conv.SquareRows, threads)
 	c.plane = (c.rows + side - 1) * c.pitch
 	c.tiles = map[area]*conv.SquareTiles{}
 	for i := range c.divided {
@@ -137,11 +138,8 @@ func (c *Convolution) TableBytes() (all int) {
 	return all
 }
 
-// Tasks is the number of independent tasks.
-func (c *Convolution) Tasks() int { return c.n / c.images * c.divided * c.parts }
-
 // Work is the number of multiplications of a task.
-func (c *Convolution) Work() int { return c.images * c.rows * c.w * c.WeightFloats() / c.parts }
+func (c *Convolution) Work() int { return c.images * c.rows * c.w * c.WeightFloats() / c.Parts }
 
 // Scratch is the number of floats that a task needs.
 func (c *Convolution) Scratch() int { return c.images * (c.in*c.plane + c.between()) }
@@ -162,17 +160,14 @@ func (c *Convolution) between() int {
 func (c *Convolution) Run(scratch, y, x, packed, bias []float32, lo, hi int) {
 	scratch = scratch[:c.Scratch()]
 	copies, between := scratch[:c.images*c.in*c.plane], scratch[c.images*c.in*c.plane:]
-	groups, copied := c.out/conv.SquareRows, -1
-	for task := lo; task < hi; task++ {
-		part, i := task%c.parts, task/c.parts
+	c.Each(lo, hi, func(i int) {
 		b := c.band(i)
-		if i != copied {
-			for image := range c.images {
-				c.copy(copies[image*c.in*c.plane:], x, b, b.image+image)
-			}
-			copied = i
+		for image := range c.images {
+			c.copy(copies[image*c.in*c.plane:], x, b, b.image+image)
 		}
-		for group := part * groups / c.parts; group < (part+1)*groups/c.parts; group++ {
+	}, func(i, first, end int) {
+		b := c.band(i)
+		for group := first; group < end; group++ {
 			switch {
 			case c.Up:
 				c.doubled(y, copies, between, packed, bias, b, group)
@@ -186,7 +181,7 @@ func (c *Convolution) Run(scratch, y, x, packed, bias []float32, lo, hi int) {
 				q.Compute(c.set, c.tiles[b.area(c)])
 			}
 		}
-	}
+	})
 }
 
 // band is a range of rows of an image, or of the same rows of two images.

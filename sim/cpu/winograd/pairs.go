@@ -1,6 +1,7 @@
 package winograd
 
 import (
+	"prismtop/sim/cpu/banded"
 	"prismtop/sim/cpu/vec"
 	"prismtop/sim/cpu/vec/half"
 	"prismtop/sim/cpu/vec/winograd"
@@ -17,8 +18,8 @@ type Pairs struct {
 	relu, pool       bool
 	set              vec.Pairs
 
+	banded.Division
 	pairs  int // of input channels
-	parts  int // of the output channels, computed as separate tasks
 	images int // computed at a time: two if they are small
 	lists  []*winograd.PairTiles
 	single *winograd.PairTiles // of the last image, if it is alone
@@ -49,8 +50,7 @@ func NewPairs(n, in, out, h, w int, relu, pool bool, set vec.Pairs, threads int)
 		c.images = min(n, 2)
 	}
 	c.list()
-	blocks := c.blocks()
-	c.parts = min((threads+blocks-1)/blocks, out/group)
+	c.Division = banded.Divide((n+c.images-1)/c.images*len(c.lists), out/group, threads)
 	return c
 }
 
@@ -79,15 +79,9 @@ func (c *Pairs) planeOut() int {
 	return c.h * c.w
 }
 
-// blocks is the number of lists of tiles of all images.
-func (c *Pairs) blocks() int { return (c.n + c.images - 1) / c.images * len(c.lists) }
-
-// Tasks is the number of independent tasks.
-func (c *Pairs) Tasks() int { return c.blocks() * c.parts }
-
 // Work is the number of products of pairs of a task.
 func (c *Pairs) Work() int {
-	return products * winograd.PairTilesAtOnce * winograd.Lanes * c.pairs * c.out / c.parts
+	return products * winograd.PairTilesAtOnce * winograd.Lanes * c.pairs * c.out / c.Parts
 }
 
 // Bytes is the size of the tables.
@@ -131,22 +125,19 @@ func (c *Pairs) Run(scratch []float32, y, x []uint16, u, bias []float32, lo, hi 
 	if bias == nil {
 		bias = c.none
 	}
-	plane, to, groups, transformed := c.h*c.w, c.planeOut(), c.out/group, -1
-	for task := lo; task < hi; task++ {
-		block, part := task/c.parts, task%c.parts
-		image, tiles := block/len(c.lists)*c.images, c.lists[block%len(c.lists)]
+	plane, to, image, tiles := c.h*c.w, c.planeOut(), 0, c.single
+	c.Each(lo, hi, func(block int) {
+		image, tiles = block/len(c.lists)*c.images, c.lists[block%len(c.lists)]
 		if image+c.images > c.n {
 			tiles = c.single
 		}
-		if block != transformed {
-			channels := x[image*c.in*plane:]
-			winograd.PairTilesIn(c.set, scratch, channels, channels[plane:], 2*plane, tiles, c.pairs)
-			transformed = block
-		}
+		channels := x[image*c.in*plane:]
+		winograd.PairTilesIn(c.set, scratch, channels, channels[plane:], 2*plane, tiles, c.pairs)
+	}, func(_, first, end int) {
 		m := scratch[c.inputFloats():]
-		for g := part * groups / c.parts; g < (part+1)*groups/c.parts; g++ {
+		for g := first; g < end; g++ {
 			winograd.PairTilesMultiply(c.set, m, scratch, u[g*products*c.pairs*group:], c.pairs, tiles.Vectors())
 			winograd.PairTilesOut(c.set, y[(image*c.out+g*group)*to:], to, m, tiles, bias[g*group:], c.relu, c.pool)
 		}
-	}
+	})
 }

@@ -9,6 +9,7 @@
 package winograd
 
 import (
+	"prismtop/sim/cpu/banded"
 	"prismtop/sim/cpu/vec"
 	"prismtop/sim/cpu/vec/conv"
 	"prismtop/sim/cpu/vec/dft"
@@ -36,7 +37,7 @@ type Convolution struct {
 	relu             bool
 	set              vec.Set
 
-	parts   int // of the output channels, computed as separate tasks
+	banded.Division
 	across  int // tiles in a row of tiles
 	rows    int // rows of tiles in a block
 	tiles   int // of a block, a multiple of conv.TapRows
@@ -51,8 +52,7 @@ func Fits(in, out, h, w int) bool {
 // New returns a convolution that Fits, divided for a number of threads. Results do not
 // depend on it.
 func New(n, in, out, h, w int, relu bool, set vec.Set, threads int) *Convolution {
-	c := &Convolution{n: n, in: in, out: out, h: h, w: w, relu: relu, set: set, parts: 1, across: w / side,
-		offsets: []int64{0}}
+	c := &Convolution{n: n, in: in, out: out, h: h, w: w, relu: relu, set: set, across: w / side, offsets: []int64{0}}
 	all := n * h / side
 	most := min(max(blockFloats/(taps*(in+out)), 1), blockTiles)
 	c.rows = max(min(most/c.across, (all+threads-1)/threads), 1)
@@ -60,19 +60,12 @@ func New(n, in, out, h, w int, relu bool, set vec.Set, threads int) *Convolution
 		c.rows++ // a tile of products has that many rows
 	}
 	c.tiles = (c.rows*c.across + conv.TapRows - 1) / conv.TapRows * conv.TapRows
-	if blocks := c.blocks(); blocks < threads {
-		c.parts = min((threads+blocks-1)/blocks, out/square)
-	}
+	c.Division = banded.Divide((all+c.rows-1)/c.rows, out/square, threads)
 	return c
 }
 
-func (c *Convolution) blocks() int { return (c.n*c.h/side + c.rows - 1) / c.rows }
-
-// Tasks is the number of independent tasks.
-func (c *Convolution) Tasks() int { return c.blocks() * c.parts }
-
 // Work is the number of multiplications of a task.
-func (c *Convolution) Work() int { return taps * c.tiles * c.in * c.out / c.parts }
+func (c *Convolution) Work() int { return taps * c.tiles * c.in * c.out / c.Parts }
 
 // WeightFloats is the size of the transformed weights.
 func (c *Convolution) WeightFloats() int { return taps * c.in * c.out }
@@ -101,28 +94,22 @@ func (c *Convolution) Transform(u, w []float32, lo, hi int) {
 // A Multiplier lists the output channels of each part for the products.
 type Multiplier struct {
 	conv   *Convolution
-	pixels []*conv.Pixels
-	none   []float32 // a bias of zeros
+	pixels []*conv.Pixels // by the part's first group
+	none   []float32      // a bias of zeros
 }
 
 // Multiplier returns the lists, which are shared by all tasks.
 func (c *Convolution) Multiplier() *Multiplier {
-	m := &Multiplier{conv: c, none: make([]float32, c.out)}
-	for part := range c.parts {
-		lo, hi := c.part(part)
+	m := &Multiplier{conv: c, none: make([]float32, c.out), pixels: make([]*conv.Pixels, c.out/square)}
+	for part := range c.Parts {
+		lo, hi := c.Part(part)
 		var at []int
-		for o := lo; o < hi; o += conv.TapLanes(c.set) {
+		for o := lo * square; o < hi*square; o += conv.TapLanes(c.set) {
 			at = append(at, o)
 		}
-		m.pixels = append(m.pixels, conv.NewPixels(at, at))
+		m.pixels[lo] = conv.NewPixels(at, at)
 	}
 	return m
-}
-
-// part returns the output channels of a part.
-func (c *Convolution) part(i int) (lo, hi int) {
-	groups := c.out / square
-	return i * groups / c.parts * square, (i + 1) * groups / c.parts * square
 }
 
 // Run computes tasks [lo, hi) of y [n, out, h, w] from x [n, in, h, w] and transformed
@@ -135,21 +122,17 @@ func (m *Multiplier) Run(scratch, y, x, u, bias []float32, lo, hi int) {
 	padded, scratch := scratch[:c.paddedFloats()], scratch[c.paddedFloats():]
 	turned, scratch := scratch[:c.turnedFloats()], scratch[c.turnedFloats():]
 	v, products := scratch[:taps*c.tiles*c.in], scratch[taps*c.tiles*c.in:]
-	transformed := -1
-	for task := lo; task < hi; task++ {
-		block, part := task/c.parts, task%c.parts
-		first := block * c.rows
-		rows := min(c.rows, c.n*c.h/side-first)
-		if block != transformed {
-			c.input(v, padded, turned, x, first, rows)
-			transformed = block
-		}
-		m.multiply(products, v, u, (rows*c.across+conv.TapRows-1)/conv.TapRows, part)
-		from, to := c.part(part)
+	first, rows := 0, 0
+	c.Each(lo, hi, func(block int) {
+		first = block * c.rows
+		rows = min(c.rows, c.n*c.h/side-first)
+		c.input(v, padded, turned, x, first, rows)
+	}, func(_, from, to int) {
+		m.multiply(products, v, u, (rows*c.across+conv.TapRows-1)/conv.TapRows, m.pixels[from])
 		for row := range rows {
-			c.output(y, turned, products[row*c.across*c.out:], bias, first+row, from, to)
+			c.output(y, turned, products[row*c.across*c.out:], bias, first+row, from*square, to*square)
 		}
-	}
+	})
 }
 
 // input transforms rows of tiles from first on to v, [36, tiles, in]. Tiles that fill the
@@ -215,7 +198,7 @@ func (c *Convolution) turn(pixels []float32, pitch int, planes []float32, plane,
 
 // multiply computes products [36, tiles, out] of groups of tiles with the weights of a
 // part of the output channels.
-func (m *Multiplier) multiply(products, v, u []float32, groups, part int) {
+func (m *Multiplier) multiply(products, v, u []float32, groups int, pixels *conv.Pixels) {
 	c := m.conv
 	sum := conv.TapSum{Pitch: c.out, Channels: c.in, XStep: c.out, Taps: c.offsets, WRow: c.in, WStep: 1}
 	for k := range taps {
@@ -223,7 +206,7 @@ func (m *Multiplier) multiply(products, v, u []float32, groups, part int) {
 		for group := range groups {
 			sum.Y = products[(k*c.tiles+group*conv.TapRows)*c.out:]
 			sum.W = v[(k*c.tiles+group*conv.TapRows)*c.in:]
-			sum.Compute(c.set, m.pixels[part])
+			sum.Compute(c.set, pixels)
 		}
 	}
 }

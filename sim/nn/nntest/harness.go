@@ -46,8 +46,8 @@ func NewStep(be nn.Backend, op nn.Op, in []Array, out []Result) (*Step, error) {
 	return NewProductStep(be, op, nn.Exact, in, out)
 }
 
-// NewProductStep is NewStep for a convolution with the given kind of products.
-func NewProductStep(be nn.Backend, op nn.Op, products nn.Products, in []Array, out []Result) (*Step, error) {
+// OneStep returns a plan of one step.
+func OneStep(op nn.Op, products nn.Products, in []Array, out []Result) *nn.Plan {
 	p := &nn.Plan{}
 	add := func(name string, shape tensor.Shape, d tensor.DType) nn.BufferID {
 		b := nn.Buffer{Name: name, Shape: shape, DType: d, Variable: -1, Offset: p.ArenaBytes, Pinned: true}
@@ -71,6 +71,12 @@ func NewProductStep(be nn.Backend, op nn.Op, products nn.Products, in []Array, o
 		p.Segments[i] = [2]int{1, 1}
 	}
 	p.Segments[nn.SegmentForward] = [2]int{0, 1}
+	return p
+}
+
+// NewProductStep is NewStep for a convolution with the given kind of products.
+func NewProductStep(be nn.Backend, op nn.Op, products nn.Products, in []Array, out []Result) (*Step, error) {
+	p := OneStep(op, products, in, out)
 	state, err := be.NewState(context.Background(), nil)
 	if err != nil {
 		return nil, err
@@ -80,7 +86,7 @@ func NewProductStep(be nn.Backend, op nn.Op, products nn.Products, in []Array, o
 		state.Close()
 		return nil, err
 	}
-	return &Step{Plan: p, Exec: exec, state: state, in: in, steps: s}, nil
+	return &Step{Plan: p, Exec: exec, state: state, in: in, steps: p.Steps[0]}, nil
 }
 
 // Close frees the memory.

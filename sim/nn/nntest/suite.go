@@ -101,7 +101,13 @@ func (o Options) Run(t *testing.T, open func(t *testing.T, threads int) nn.Backe
 		})
 	}
 	run("loss gradients", func(t *testing.T) { runLossGrads(t, backends) })
-	run("refusals", func(t *testing.T) { refusals(t, backends[0]) })
+	run("refusals", func(t *testing.T) {
+		image, biases := Array{Shape: tensor.Shape{1, 2, 3, 3}}, []Result{{Shape: tensor.Shape{3}}}
+		if s, err := NewStep(backends[0], nn.BiasGrad{}, []Array{image}, biases); err == nil {
+			s.Close()
+			t.Error("loads a plan that nn.Plan.Check refuses")
+		}
+	})
 	run("device", func(t *testing.T) { checkDevice(t, open) })
 	run("beside", func(t *testing.T) { checkBeside(t, open(t, 2)) })
 }
