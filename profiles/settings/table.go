@@ -157,9 +157,6 @@ func (e Entry) Rule(text string, holds func(value any) bool) Entry {
 	return e
 }
 
-// Only says why a text has no more allowed values, if there is a special reason.
-func (e Entry) Only(why string) Entry { e.key.Only = why; return e }
-
 // Words sets the words for an empty value and for 0.
 func (e Entry) Words(empty, zero string) Entry { e.key.Empty, e.key.Zero = empty, zero; return e }
 
@@ -232,12 +229,6 @@ func (e Entry) Everything() Entry { e.key.Compared.Everything = true; return e }
 // work.
 func (e Entry) Touches(phases ...string) Entry {
 	e.key.Touches, e.key.TouchesKnown = phases, true
-	return e
-}
-
-// IdleWhile says why the setting has no effect while another one has a value.
-func (e Entry) IdleWhile(setting, value, why string) Entry {
-	e.key.Idles = append(slices.Clone(e.key.Idles), Idle{setting, value, why})
 	return e
 }
 

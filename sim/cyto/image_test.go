@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -102,13 +103,10 @@ func TestPatchesAreBoxesOfBoth(t *testing.T) {
 		target.Values[i] += 1000
 	}
 	patch := [3]int{2, 3, 2}
-	s, err := NewSampler([]Pair{{Image: image, Target: target}}, patch, false, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pair, s, random := Pair{Image: image, Target: target}, NewCropper(patch, false), rand.New(rand.NewPCG(1, 2))
 	x, y, corners := make([]float32, s.Floats()), make([]float32, s.Floats()), map[float32]bool{}
 	for range 400 {
-		s.Draw(0, x, y)
+		s.Draw(random, &pair, x, y)
 		corners[x[0]] = true
 		for i := range x {
 			z, row, column := i/6, i/2%3, i%2
@@ -120,16 +118,15 @@ func TestPatchesAreBoxesOfBoth(t *testing.T) {
 	if len(corners) != 2*2*4 {
 		t.Errorf("patches came from %d places of 16", len(corners))
 	}
-	s.cropper.augment = true
-	if n := testing.AllocsPerRun(100, func() { s.Draw(0, x, y) }); n != 0 {
+	s.augment = true
+	if n := testing.AllocsPerRun(100, func() { s.Draw(random, &pair, x, y) }); n != 0 {
 		t.Errorf("%v allocations per patch", n)
 	}
-	for want, bad := range map[string][]Pair{
-		"patches of no images":                                nil,
-		"image 1 has sides [3 4 5], its target [3 4 4]":       {{Image: image, Target: NewImage([3]int{3, 4, 4})}},
-		"image 1 has sides [1 4 5]: must be at least [2 3 2]": {{Image: NewImage([3]int{1, 4, 5}), Target: NewImage([3]int{1, 4, 5})}},
+	for want, bad := range map[string]Pair{
+		"has sides [3 4 5], its target [3 4 4]":       {Image: image, Target: NewImage([3]int{3, 4, 4})},
+		"has sides [1 4 5]: must be at least [2 3 2]": {Image: NewImage([3]int{1, 4, 5}), Target: NewImage([3]int{1, 4, 5})},
 	} {
-		if _, err := NewSampler(bad, patch, false, 1); err == nil || !strings.Contains(err.Error(), want) {
+		if err := s.Check(&bad); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
@@ -142,14 +139,11 @@ func TestAugmentationChangesSomePatches(t *testing.T) {
 	for i := range image.Values {
 		image.Values[i] = float32(math.Sin(float64(i)))
 	}
-	s, err := NewSampler([]Pair{{Image: image, Target: image}}, image.Sides, true, 4)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pair, s, random := Pair{Image: image, Target: image}, NewCropper(image.Sides, true), rand.New(rand.NewPCG(4, 2))
 	const draws = 4000
 	x, y, same := make([]float32, s.Floats()), make([]float32, s.Floats()), 0
 	for range draws {
-		s.Draw(0, x, y)
+		s.Draw(random, &pair, x, y)
 		if !slices.Equal(y, image.Values) {
 			t.Fatal("the target changed")
 		}

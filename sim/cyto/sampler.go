@@ -31,44 +31,6 @@ type Origin struct {
 	Channel string     // the name of its channel, may be empty
 }
 
-// A Sampler draws patches of pairs for training.
-type Sampler struct {
-	pairs   []Pair
-	cropper *Cropper
-	random  *rand.Rand
-}
-
-// NewSampler returns a sampler of patches at random places of the pairs, in the order of
-// random passes through all of them. augment changes images, not targets, as CytoDL does
-// for segmentation.
-func NewSampler(pairs []Pair, patch [3]int, augment bool, seed uint64) (*Sampler, error) {
-	if len(pairs) == 0 {
-		return nil, fmt.Errorf("patches of no images: needs one at least")
-	}
-	s := &Sampler{pairs: pairs, cropper: NewCropper(patch, augment), random: rand.New(rand.NewPCG(seed, 0x7061746368))}
-	for i := range pairs {
-		if pairs[i].Target.Values == nil {
-			return nil, fmt.Errorf("image %d has no target", i+1)
-		}
-		if err := s.cropper.Check(&pairs[i]); err != nil {
-			return nil, fmt.Errorf("image %d %w", i+1, err)
-		}
-	}
-	return s, nil
-}
-
-// Floats is the number of values of a patch.
-func (s *Sampler) Floats() int { return s.cropper.Floats() }
-
-// Epoch returns the pairs of one pass in random order, by index.
-func (s *Sampler) Epoch() []int { return s.random.Perm(len(s.pairs)) }
-
-// Draw copies a patch of a pair and of its target, at one random place, and augments it.
-// It allocates nothing.
-func (s *Sampler) Draw(pair int, image, target []float32) {
-	s.cropper.Draw(s.random, &s.pairs[pair], image, target)
-}
-
 // A Cropper cuts patches of one size out of pairs, and augments them. It belongs to one
 // goroutine.
 type Cropper struct {

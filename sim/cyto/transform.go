@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 )
 
 // Zoom shrinks all sides of an image to a part of their length, rounded down: a voxel is
@@ -54,9 +53,8 @@ func Zoom(ctx context.Context, from Image, factor float64) (Image, error) {
 }
 
 // Enlarge returns an image with other sides as bytes, low as 0 and high as 255, rounded
-// down as Rescale does: voxels are interpolated linearly between the centres of those of
-// the image, as PyTorch's "trilinear" does without aligned corners. Values must be finite
-// and lie between low and high. If ctx ends first, its error is returned.
+// down: voxels are interpolated linearly between the centres of those of the image, as PyTorch's
+// "trilinear" does without aligned corners. Values must be finite and lie between low and high. If ctx ends first, its error is returned.
 func Enlarge(ctx context.Context, from Image, sides [3]int, low, high float32) ([]uint8, error) {
 	to := make([]uint8, sides[0]*sides[1]*sides[2])
 	if !(high > low) {
@@ -123,18 +121,5 @@ func boxes(from, to int) [][2]int {
 func Sigmoid(x []float32) {
 	for i, z := range x {
 		x[i] = float32(1 / (1 + math.Exp(-float64(z))))
-	}
-}
-
-// Rescale maps values to bytes: the least to 0, the largest to 255, those between to the
-// next whole number below, as CytoDL's postprocessing does. Equal values are kept, as far
-// as a byte holds them. Values must be finite.
-func Rescale(dst []uint8, x []float32) {
-	low, high := slices.Min(x), slices.Max(x)
-	for i, v := range x {
-		if high > low {
-			v = (v - low) / (high - low) * math.MaxUint8
-		}
-		dst[i] = uint8(min(max(v, 0), math.MaxUint8))
 	}
 }

@@ -42,18 +42,7 @@ func TestZoomIsTheMeanOfBoxes(t *testing.T) {
 	}
 }
 
-func TestPredictionsBecomeBytes(t *testing.T) {
-	got := make([]uint8, 4)
-	Rescale(got, []float32{-1, 0, 0.5, 3})
-	if want := []uint8{0, 63, 95, 255}; !slices.Equal(got, want) { // 63.75 and 95.625, cut
-		t.Errorf("%v, want %v", got, want)
-	}
-	for value, want := range map[float32]uint8{-2: 0, 7.9: 7, 1000: 255} {
-		Rescale(got, []float32{value, value, value, value})
-		if got[0] != want || got[3] != want {
-			t.Errorf("equal values of %v became %v, want %d", value, got, want)
-		}
-	}
+func TestLogitsBecomeProbabilities(t *testing.T) {
 	x := []float32{0, 1, -100, 100}
 	Sigmoid(x)
 	if math.Abs(float64(x[1])-0.73105857863) > 1e-7 || x[0] != 0.5 || x[2] != 0 && x[2] > 1e-40 || x[3] != 1 {

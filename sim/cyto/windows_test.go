@@ -2,6 +2,7 @@ package cyto
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -152,16 +153,14 @@ func TestTrainingLearnsToSegmentCells(t *testing.T) {
 		Normalise(image.Values)
 		return Pair{Image: image, Target: mask}
 	}
-	s, err := NewSampler([]Pair{draw(1), draw(2), draw(3), draw(4)}, patch, true, 9)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pairs := []Pair{draw(1), draw(2), draw(3), draw(4)}
+	s, random := NewCropper(patch, true), rand.New(rand.NewPCG(9, 0x7061746368))
 	config := Config{Axes: 2, Filters: []int{8, 16, 16}, Seed: 2}
 	p := load(t, config, PlanOptions{Batch: batch, Sides: patch, Loss: DiceBCE, Train: true}, cpu.Options{Threads: 2})
 	image, target := make([]float32, batch*s.Floats()), make([]float32, batch*s.Floats())
 	for step := range steps {
-		for i, pair := range s.Epoch() {
-			s.Draw(pair, image[i*s.Floats():][:s.Floats()], target[i*s.Floats():][:s.Floats()])
+		for i, pair := range random.Perm(len(pairs)) {
+			s.Draw(random, &pairs[pair], image[i*s.Floats():][:s.Floats()], target[i*s.Floats():][:s.Floats()])
 		}
 		p.Write(ImageInput, image)
 		p.Write(TargetInput, target)

@@ -48,15 +48,6 @@ const LastRank = 11
 // KeyGap is the space between two bindings in a footer.
 const KeyGap = 2
 
-// KeyWidth returns the width of bindings side by side.
-func KeyWidth(groups []KeyGroup) int {
-	n := -KeyGap
-	for _, g := range groups {
-		n += Width(g.Pieces) + KeyGap
-	}
-	return n
-}
-
 // FitKeys selects groups that fit in w cells, by increasing rank, and keeps their order. missing is
 // the lowest rank of those that do not fit.
 func FitKeys(groups []KeyGroup, w int) (out []Piece, missing int) {

@@ -23,14 +23,6 @@ const (
 	FastestTask Rule = "fastest"
 )
 
-// ParseRule returns the rule of a name.
-func ParseRule(text string) (Rule, error) {
-	if r := Rule(text); r == FirstTask || r == FastestTask {
-		return r, nil
-	}
-	return "", fmt.Errorf("%q: must be %s or %s", text, FirstTask, FastestTask)
-}
-
 // Comparison are the tasks of a file of results beside their baselines.
 type Comparison struct {
 	Rule   Rule    `json:"baseline_rule"`

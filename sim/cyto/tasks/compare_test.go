@@ -55,11 +55,6 @@ func TestTheFastestTaskIsTheBaselineIfAsked(t *testing.T) {
 	if c.Groups[0].Baseline != 1 || row(c, 1).SpeedUp != nil || math.Abs(*row(c, 0).SpeedUp-0.5) > 1e-12 || math.Abs(*row(c, 2).SpeedUp-0.25) > 1e-12 {
 		t.Errorf("%+v", c.Groups[0])
 	}
-	for text, want := range map[string]bool{"first": true, "fastest": true, "": false, "slowest": false} {
-		if _, err := ParseRule(text); (err == nil) != want {
-			t.Errorf("%q: %v", text, err)
-		}
-	}
 }
 
 // Rounds that both tasks have give an interval, which holds the truth as often as it says even
