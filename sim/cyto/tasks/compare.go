@@ -64,71 +64,29 @@ type Measure struct {
 	Verdict  string `json:"verdict,omitempty"`  // what the interval allows to say of the forecast
 }
 
-// measure is how a number is read from the metrics.
-type measure struct {
-	name, title, unit string
-	rate              bool // more is faster
-	of                func(*Metrics) *float64
-}
+// measure is a number of the metrics, by its key in JSON. More of a rate is faster.
+type measure struct{ name, title, unit string }
 
-// seconds reads a timer.
-func seconds(t *Timer) *float64 {
-	if t == nil || t.Partial {
-		return nil
-	}
-	return &t.ElapsedSeconds
-}
+func (m measure) rate() bool { return m.unit == "samples/s" }
 
 // loadingKey is the loading of a training's first batch in the metrics.
 const loadingKey = "data_loading_first_batch"
 
 var trainingMeasures = []measure{
-	{"total_training", "total", "s", false, func(m *Metrics) *float64 { return seconds(m.Training.TotalTraining) }},
-	{"full_training", "training", "s", false, func(m *Metrics) *float64 { return seconds(m.Training.FullTraining) }},
-	{"first_epoch", "first epoch", "s", false, func(m *Metrics) *float64 {
-		if b := m.Training.EpochBreakdown; b != nil {
-			return seconds(b.FirstEpoch)
-		}
-		return nil
-	}},
-	{loadingKey, "loading", "s", false, func(m *Metrics) *float64 {
-		if b := m.Training.EpochBreakdown; b != nil {
-			return seconds(b.DataLoadingFirstBatch)
-		}
-		return nil
-	}},
-	{"model_forward_first_batch", "first forward", "s", false, func(m *Metrics) *float64 {
-		if b := m.Training.EpochBreakdown; b != nil {
-			return seconds(b.ModelForwardFirstBatch)
-		}
-		return nil
-	}},
-	{"throughput_samples_per_sec", "throughput", "samples/s", true, func(m *Metrics) *float64 { return m.Training.Throughput }},
+	{"total_training", "total", "s"},
+	{"full_training", "training", "s"},
+	{"first_epoch", "first epoch", "s"},
+	{loadingKey, "loading", "s"},
+	{"model_forward_first_batch", "first forward", "s"},
+	{"throughput_samples_per_sec", "throughput", "samples/s"},
 }
 
 var inferenceMeasures = []measure{
-	{"total_inference", "total", "s", false, func(m *Metrics) *float64 { return seconds(m.Inference.TotalInference) }},
-	{"full_prediction", "prediction", "s", false, func(m *Metrics) *float64 {
-		return seconds(m.Inference.FullPrediction)
-	}},
-	{"first_batch_loading", "loading", "s", false, func(m *Metrics) *float64 {
-		if b := m.Inference.BatchBreakdown; b != nil {
-			return seconds(b.FirstBatchLoading)
-		}
-		return nil
-	}},
-	{"first_batch_forward", "first forward", "s", false, func(m *Metrics) *float64 {
-		if b := m.Inference.BatchBreakdown; b != nil {
-			return seconds(b.FirstBatchForward)
-		}
-		return nil
-	}},
-	{"throughput_samples_per_sec", "throughput", "samples/s", true, func(m *Metrics) *float64 {
-		if i := m.Inference.InferenceInfo; i != nil {
-			return i.Throughput
-		}
-		return nil
-	}},
+	{"total_inference", "total", "s"},
+	{"full_prediction", "prediction", "s"},
+	{"first_batch_loading", "loading", "s"},
+	{"first_batch_forward", "first forward", "s"},
+	{"throughput_samples_per_sec", "throughput", "samples/s"},
 }
 
 // measures returns those of a kind of metrics; nil for none.
@@ -142,13 +100,18 @@ func (m *Metrics) measures() []measure {
 	return nil
 }
 
-// value returns a measure of the metrics; nil if they do not have it.
-func (m *Metrics) value(name string) *float64 {
-	all := m.measures()
-	if i := slices.IndexFunc(all, func(a measure) bool { return a.name == name }); i >= 0 {
-		return all[i].of(m)
-	}
-	return nil
+// value returns a measure of the metrics; nil if they do not have it, or only a part of it.
+func (m *Metrics) value(name string) (v *float64) {
+	m.each(func(key string, t *Timer, rate *float64) {
+		switch {
+		case key != name:
+		case t == nil:
+			v = rate
+		case !t.Partial:
+			v = &t.ElapsedSeconds
+		}
+	})
+	return v
 }
 
 // Compare compares the tasks of each experiment and kind with its baseline. A speed-up is the centre
@@ -281,7 +244,7 @@ func (m *Measure) against(base, own []Round, how measure) {
 			continue
 		}
 		ratio := math.Log(*a / *b)
-		if how.rate {
+		if how.rate() {
 			ratio = -ratio
 		}
 		ratios = append(ratios, ratio)

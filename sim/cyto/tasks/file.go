@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,7 +10,9 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
+	"strings"
 
 	"prismtop/profiles/atomicfile"
 	"prismtop/profiles/inputfile"
@@ -123,48 +126,46 @@ func (m *Metrics) Check(kind Kind, success bool) error {
 	if _, has := m.total(); success && !has {
 		return fmt.Errorf("metrics: %s is missing: must have elapsed_seconds", name)
 	}
-	for _, t := range m.timers() {
-		if t.ElapsedSeconds < 0 || t.PeakMemoryMB != nil && *t.PeakMemoryMB < 0 {
-			return errors.New("metrics: a time or memory below 0")
+	var err error
+	m.each(func(_ string, t *Timer, _ *float64) {
+		if t != nil && (t.ElapsedSeconds < 0 || t.PeakMemoryMB != nil && *t.PeakMemoryMB < 0) {
+			err = errors.New("metrics: a time or memory below 0")
 		}
-	}
-	return nil
+	})
+	return err
 }
 
-// timers returns the timers that were recorded.
-func (m *Metrics) timers() []*Timer {
-	var all []*Timer
-	if t := m.Training; t != nil {
-		all = append(all, t.ModelInitialization, t.ConfigLoading, t.DataSetup, t.ModelSetup, t.TrainerSetup,
-			t.FullTraining, t.TotalTraining)
-		if b := t.EpochBreakdown; b != nil {
-			all = append(all, b.DataLoadingFirstBatch, b.ModelForwardFirstBatch, b.FirstEpoch, b.FirstBatch)
+// each calls do with every timer and rate that was recorded, by its key in JSON.
+func (m *Metrics) each(do func(key string, timer *Timer, rate *float64)) {
+	var walk func(v reflect.Value)
+	walk = func(v reflect.Value) {
+		for i := range v.NumField() {
+			f := v.Field(i)
+			if f.Kind() != reflect.Pointer || f.IsNil() {
+				continue
+			}
+			key, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+			switch x := f.Interface().(type) {
+			case *Timer:
+				do(key, x, nil)
+			case *float64:
+				do(key, nil, x)
+			default:
+				walk(f.Elem())
+			}
 		}
 	}
-	if t := m.Inference; t != nil {
-		all = append(all, t.ModelInitialization, t.ConfigLoading, t.DataSetup, t.ModelSetup, t.CheckpointLoading,
-			t.TrainerSetup, t.FullPrediction, t.TotalInference)
-		if b := t.BatchBreakdown; b != nil {
-			all = append(all, b.FirstBatchLoading, b.FirstBatchToDevice, b.FirstBatchForward, b.FirstBatchPostprocess,
-				b.FirstBatchProcessing)
-		}
-	}
-	return slices.DeleteFunc(all, func(t *Timer) bool { return t == nil })
+	walk(reflect.ValueOf(m).Elem())
 }
 
-// total returns the time of a whole task in seconds; false if it was not measured.
+// total returns the time of a whole task in seconds, of a part of it if it failed; false if it was not measured.
 func (m *Metrics) total() (seconds float64, ok bool) {
-	var t *Timer
-	switch {
-	case m.Training != nil:
-		t = m.Training.TotalTraining
-	case m.Inference != nil:
-		t = m.Inference.TotalInference
-	}
-	if t == nil {
-		return 0, false
-	}
-	return t.ElapsedSeconds, true
+	m.each(func(key string, t *Timer, _ *float64) {
+		if key == "total_training" || key == "total_inference" {
+			seconds, ok = t.ElapsedSeconds, true
+		}
+	})
+	return seconds, ok
 }
 
 // Result joins the rounds of a task, in any order. It succeeded if all did. Its metrics are
@@ -199,13 +200,7 @@ func (t *Task) Result(rounds []Round) Result {
 		slices.SortStableFunc(good, func(a, b Round) int {
 			x, _ := a.Metrics.total()
 			y, _ := b.Metrics.total()
-			switch {
-			case x < y:
-				return -1
-			case x > y:
-				return 1
-			}
-			return 0
+			return cmp.Compare(x, y)
 		})
 		r.Metrics = good[(len(good)-1)/2].Metrics
 	case len(rounds) > 0:
