@@ -29,7 +29,7 @@ type Backend interface {
 	NewState(ctx context.Context, variables []Variable) (State, error)
 
 	// Load binds a plan to a state of the same variables and allocates its
-	// arena. It is an error if an operator has no kernel for its operands.
+	// arena. It is an error if operands do not fit (Plan.Check), or an operator has no kernel for them.
 	Load(ctx context.Context, plan *Plan, state State) (Executable, error)
 
 	// LoadBeside is Load with the memory of an executable of the same state, as far as

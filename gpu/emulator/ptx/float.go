@@ -190,17 +190,8 @@ func minimum(a, b float64, keep bool) float64 {
 }
 
 func maximum(a, b float64, keep bool) float64 {
-	switch {
-	case math.IsNaN(a):
-		if keep {
-			return a
-		}
-		return b
-	case math.IsNaN(b):
-		if keep {
-			return b
-		}
-		return a
+	if math.IsNaN(a) || math.IsNaN(b) {
+		return minimum(a, b, keep)
 	}
 	return max(a, b)
 }
