@@ -25,9 +25,9 @@ type launch struct {
 }
 
 // builder lowers the steps of a plan to launches: it has their operands, memory and launches, and those that it
-// collects to launch together. The lowering of an operator is a method of its family that takes the operands' addresses and calls launch; it relies
-// on nn.Plan.Check. Every plan is lowered twice: the first time to learn how much workspace and private
-// memory its steps need, with addresses that do not matter.
+// collects to launch together. The lowering of an operator is a method of its family that takes the operands'
+// addresses and calls launch; it relies on nn.Plan.Check. Every plan is lowered twice: the first time to learn how much
+// workspace and private memory its steps need, with addresses that do not matter.
 type builder struct {
 	backend *Backend
 	plan    *nn.Plan

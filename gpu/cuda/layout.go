@@ -78,7 +78,8 @@ func (b *layouts) move() error {
 		from, to := b.each(step.In)[0], b.each(step.Out)[0]
 		place, isPlace := step.Op.(nn.Place)
 		const most = 1 << 30
-		if len(to.shape) < 2 || !to.indexed() || max(place.Top, place.Left) > most || min(place.Top, place.Left) < -most {
+		if len(to.shape) < 2 || !to.indexed() || max(place.Top, place.Left) > most ||
+			min(place.Top, place.Left) < -most {
 			if i > b.index {
 				break
 			}

@@ -48,8 +48,8 @@ type volumeGeometry struct {
 	SmallSides, LargeSides, Kernel, Stride, Padded axes
 }
 
-// volumeGeometryOf returns the geometry of the small and the large grid, whose volume may have some of the channels only,
-// and of the weights. With stride 0 the stride is the kernel's sides, else the padding is half of them.
+// volumeGeometryOf returns the geometry of the small and the large grid, whose volume may have some of the channels
+// only, and of the weights. With stride 0 the stride is the kernel's sides, else the padding is half of them.
 func volumeGeometryOf(small, large, w tensor.Shape, stride int) (g volumeGeometry, err error) {
 	if max(small.Elements(), large.Elements(), w.Elements()) > math.MaxInt32 {
 		return g, operandError("volumes %v and %v with weights %v", small, large, w)

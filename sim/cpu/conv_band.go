@@ -246,8 +246,8 @@ type bandWeight struct {
 	set          vec.Set
 }
 
-// shareSums returns sums of n floats, and a closure that computes them: shares of blocks are added separately, each with
-// scratch of size floats, in an order that does not depend on the number of threads.
+// shareSums returns sums of n floats, and a closure that computes them: shares of blocks are added separately, each
+// with scratch of size floats, in an order that does not depend on the number of threads.
 func (b *convolutions) shareSums(blocks, n, size int, add func(sums, scratch []float32, block int)) (sums []float32,
 	run func()) {
 	shares := min(weightShares, blocks)

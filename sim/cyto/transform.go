@@ -54,7 +54,8 @@ func Zoom(ctx context.Context, from Image, factor float64) (Image, error) {
 
 // Enlarge returns an image with other sides as bytes, low as 0 and high as 255, rounded
 // down: voxels are interpolated linearly between the centres of those of the image, as PyTorch's
-// "trilinear" does without aligned corners. Values must be finite and lie between low and high. If ctx ends first, its error is returned.
+// "trilinear" does without aligned corners. Values must be finite and lie between low and high.
+// If ctx ends first, its error is returned.
 func Enlarge(ctx context.Context, from Image, sides [3]int, low, high float32) ([]uint8, error) {
 	to := make([]uint8, sides[0]*sides[1]*sides[2])
 	if !(high > low) {

@@ -13,8 +13,8 @@ import (
 // The check of a plan's operands: of operators that graphs have by what they infer, of the others by a form.
 
 // Check checks that the operands of every step fit its operator: their number and shapes, and which are complex or
-// updated in place. Compile makes no others. A backend checks a plan before it binds it, and relies on that; which element
-// types its kernels take is its own matter. The error names the step.
+// updated in place. Compile makes no others. A backend checks a plan before it binds it, and relies on that; which
+// element types its kernels take is its own matter. The error names the step.
 func (p *Plan) Check() error {
 	for i := range p.Steps {
 		s := &p.Steps[i]
@@ -99,14 +99,15 @@ func gives(o operator, y spec, in ...spec) error {
 }
 
 // match checks the operands and results of a step against a form, which has a word for each: a letter or digit for
-// every axis, "." for any number of leading ones, "s" for a scalar, "_" for any shape. A letter is the same number in all
-// of them. A type may follow a colon: f for float32, z for complex64, and ? for any; other words are of real numbers.
-// "!2" at the end means operand 2, updated in place.
+// every axis, "." for any number of leading ones, "s" for a scalar, "_" for any shape. A letter is the same number in
+// all of them. A type may follow a colon: f for float32, z for complex64, and ? for any; other words are of real
+// numbers. "!2" at the end means operand 2, updated in place.
 func match(form string, s *Step, in, out []spec) error {
 	before, after, _ := strings.Cut(form, "->")
 	operands, results := strings.Fields(before), strings.Fields(after)
 	if len(in) != len(operands) || len(out) != len(results) {
-		return fmt.Errorf("has %d operands and %d results, not %d and %d", len(in), len(out), len(operands), len(results))
+		return fmt.Errorf("has %d operands and %d results, not %d and %d", len(in), len(out), len(operands),
+			len(results))
 	}
 	axes := map[rune]tensor.Shape{}
 	for i, word := range slices.Concat(operands, results) {

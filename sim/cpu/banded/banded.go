@@ -1,5 +1,5 @@
-// Package banded divides convolutions into tasks. Their images are cut into bands, of rows or of tiles of pixels. What a
-// band reads is copied once, in the form that a kernel wants, and stays in the second-level cache while groups of
+// Package banded divides convolutions into tasks. Their images are cut into bands, of rows or of tiles of pixels. What
+// a band reads is copied once, in the form that a kernel wants, and stays in the second-level cache while groups of
 // output channels are computed from the copy. Where there are more threads than bands, the groups of a band are parted
 // among several tasks, each with a copy of its own: to read what another core has just written takes longer.
 package banded
@@ -23,8 +23,8 @@ func (d Division) Part(part int) (first, end int) {
 	return part * d.groups / d.Parts, (part + 1) * d.groups / d.Parts
 }
 
-// Each runs tasks [lo, hi): it calls prepare for each of their bands, then compute for the part of the band that is a task's,
-// groups [first, end).
+// Each runs tasks [lo, hi): it calls prepare for each of their bands, then compute for the part of the band that is a
+// task's, groups [first, end).
 func (d Division) Each(lo, hi int, prepare func(band int), compute func(band, first, end int)) {
 	prepared := -1
 	for task := lo; task < hi; task++ {
