@@ -47,7 +47,7 @@ func (p Phase) What() string {
 	return [...]string{
 		"the DataLoader's iterator", "from the batch to the first operator, and zero_grad",
 		"the model and the loss: operators before backward", "autograd's functions, first to last",
-		"from backward to the optimizer", "the optimizer's step", "everything else",
+		"from backward to the optimizer", "the optimizer's step, up to its last operator", "everything else",
 	}[min(p, Other)]
 }
 
@@ -183,7 +183,33 @@ type bounds struct {
 	optimizes, optimized   int64
 	seeds                  [seeds]int64 // starts of operators by which a backward may begin, the newest of them
 	seeded                 int
+	ran                    [lastOperators]int64 // the ends of operators, the latest of them, in order
 	device                 [Phases]int64
+}
+
+// lastOperators is how many of a step are kept: so many may follow the optimizer.
+const lastOperators = 16
+
+// operator takes the end of an operator.
+func (b *bounds) operator(to int64) {
+	if i, _ := slices.BinarySearch(b.ran[:], to); i > 0 {
+		copy(b.ran[:i-1], b.ran[1:i])
+		b.ran[i-1] = to
+	}
+}
+
+// tail returns how much of the optimizer's range comes after its last operator: what the range itself takes to end, and
+// hooks. 0 if that is not known.
+func (b *bounds) tail() int64 {
+	for _, to := range slices.Backward(b.ran[:]) {
+		if to <= b.optimized {
+			if to > b.optimizes {
+				return b.optimized - to
+			}
+			break
+		}
+	}
+	return 0
 }
 
 type kernel struct {
@@ -383,6 +409,8 @@ func (r *reader) rest(e *event) error {
 		b.optimizes, b.optimized = min(b.optimizes, from), max(b.optimized, to)
 	case strings.HasPrefix(e.Name, "autograd::engine::evaluate_function"):
 		b.backward, b.backwardEnds = min(b.backward, from), max(b.backwardEnds, to)
+	case e.Cat == "cpu_op":
+		b.operator(to)
 	}
 	return nil
 }
@@ -474,7 +502,7 @@ func (r *reader) finish() {
 			*p = b.device
 		} else {
 			prepared := max(b.prepared, s.Start)
-			p[Data], p[Optimizer] = b.data, b.optimizer
+			p[Data], p[Optimizer] = b.data, b.optimizer-b.tail()
 			if b.backward < math.MaxInt64 {
 				p[Backward] = max(0, b.backwardEnds-b.backward)
 				p[Forward] = max(0, b.backward-prepared)
