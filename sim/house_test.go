@@ -22,7 +22,7 @@ const layers = `
 	tui/command
 	tui/command/bench tui/command/runs tui/command/sessions
 	tui/command/cli tui/command/page
-	sim/workloads sim/bench/suite sim/ptycho/throughput/report sim/verify/... gpu gpu/check gpu/monitor
+	sim/workloads sim/bench/suite sim/verify/... gpu gpu/check gpu/monitor
 	sim/bench/executor
 	sim/bench sim/bench/builds sim/bench/peer sim/ptycho/throughput
 	sim sim/prism sim/curve sim/outside sim/ptycho/... sim/cyto/... sim/cpu/... gpu/cuda

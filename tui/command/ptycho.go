@@ -15,7 +15,7 @@ import (
 	"prismtop/profiles/preset"
 	"prismtop/profiles/settings"
 	"prismtop/sim/ptycho/inference"
-	sweepreport "prismtop/sim/ptycho/throughput/report"
+	"prismtop/sim/ptycho/throughput"
 	"prismtop/sim/ptycho/training"
 	"prismtop/sim/workloads"
 	"prismtop/tui/command/cli"
@@ -79,7 +79,7 @@ func (r *recommended) apply(cmd *cobra.Command, f *runFlags) error {
 	if err != nil {
 		return fmt.Errorf("flag --batch-sizes: %w", err)
 	}
-	var sizes sweepreport.BatchSizes
+	var sizes throughput.BatchSizes
 	if err := json.Unmarshal(text, &sizes); err != nil || len(sizes.Presets) == 0 {
 		return fmt.Errorf("flag --batch-sizes: %s: must be batch_sizes.json of prismtop bench ptycho --output", r.file)
 	}

@@ -25,7 +25,6 @@ import (
 	"prismtop/sim/ptycho"
 	"prismtop/sim/ptycho/scan"
 	"prismtop/sim/ptycho/throughput"
-	"prismtop/sim/ptycho/throughput/report"
 	"prismtop/tui/command/cli"
 )
 
@@ -329,10 +328,10 @@ func (f *ptychoFlags) run(cmd *cobra.Command) error {
 	if r == nil || len(r.Trials) == 0 {
 		return err
 	}
-	print := report.WriteText
+	print := throughput.WriteText
 	switch {
 	case f.goText:
-		print = report.WriteGo
+		print = throughput.WriteGo
 	case f.json:
 		print = func(w io.Writer, r *throughput.Report) error { return export.WriteObject(w, r) }
 	}

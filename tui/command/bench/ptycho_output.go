@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"prismtop/sim/ptycho/throughput"
-	"prismtop/sim/ptycho/throughput/report"
 	"prismtop/sim/ptycho/trial"
 	"prismtop/tui/command/cli"
 )
@@ -35,7 +34,7 @@ const monitorLog = "inference_log.jsonl"
 func (o *sweepOutput) register(flags *pflag.FlagSet) {
 	flags.StringVar(&o.path, "output", "", "folder for the report, made if it is not there; none is written without")
 	flags.BoolVar(&o.force, "force", false, "replace files of the same names in the folder")
-	flags.StringSliceVar(&o.formats, "formats", slices.Clone(report.Formats), "formats of the report")
+	flags.StringSliceVar(&o.formats, "formats", slices.Clone(throughput.Formats), "formats of the report")
 	flags.StringVar(&o.logFolder, "log-dir", "", "folder with a log of every inference, "+monitorLog+
 		", which is appended to")
 }
@@ -44,7 +43,7 @@ func (o *sweepOutput) register(flags *pflag.FlagSet) {
 func (o *sweepOutput) open(cmd *cobra.Command, claims cli.Claims) error {
 	o.claims = claims
 	for _, f := range o.formats {
-		if !slices.Contains(report.Formats, f) {
+		if !slices.Contains(throughput.Formats, f) {
 			return fmt.Errorf("flag --formats: %q: must be some of json, csv, md, html, svg and png", f)
 		}
 	}
@@ -60,7 +59,7 @@ func (o *sweepOutput) open(cmd *cobra.Command, claims cli.Claims) error {
 		}
 	}
 	if o.path != "" {
-		if err := o.prepare(slices.Concat(report.Names(o.formats), reconstructionNames()), o.force); err != nil {
+		if err := o.prepare(slices.Concat(throughput.FileNames(o.formats), reconstructionNames()), o.force); err != nil {
 			return err
 		}
 	}
@@ -119,7 +118,7 @@ func (o *sweepOutput) write(r *throughput.Report) error {
 	if o.path == "" {
 		return err
 	}
-	names, data, broken := report.Files(r, o.formats)
+	names, data, broken := throughput.Files(r, o.formats)
 	if broken != nil {
 		return errors.Join(err, broken)
 	}

@@ -1,6 +1,4 @@
-// Package report writes what a sweep measured: as text, Markdown and HTML, as JSON and CSV, and
-// as graphs.
-package report
+package throughput
 
 import (
 	"bytes"
@@ -13,7 +11,6 @@ import (
 
 	"prismtop/profiles/export"
 	"prismtop/profiles/export/figure"
-	"prismtop/sim/ptycho/throughput"
 )
 
 // Formats are the formats of files, in the order of the document and then ours.
@@ -22,7 +19,7 @@ var Formats = []string{"json", "csv", "md", "html", "svg", "png"}
 // file is a file of a report.
 type file struct {
 	name  string
-	write func(io.Writer, *throughput.Report) error
+	write func(io.Writer, *Report) error
 }
 
 // format returns the format of a file.
@@ -32,20 +29,20 @@ func (f file) format() string { return f.name[strings.LastIndexByte(f.name, '.')
 // them.
 func files() []file {
 	all := []file{
-		{"benchmark_results.json", func(w io.Writer, r *throughput.Report) error { return export.WriteObject(w, r) }},
+		{"benchmark_results.json", func(w io.Writer, r *Report) error { return export.WriteObject(w, r) }},
 		{"benchmark_results.csv", WriteCSV},
 		{"benchmark_report.md", WriteMarkdown},
 		{"benchmark_report.html", WriteHTML},
 		{"batch_sizes.json", WriteBatchSizes},
 	}
-	add := func(name string, draw func(*throughput.Report) *figure.Drawing) {
+	add := func(name string, draw func(*Report) *figure.Drawing) {
 		all = append(all,
-			file{name + ".svg", func(w io.Writer, r *throughput.Report) error { return draw(r).WriteSVG(w) }},
-			file{name + ".png", func(w io.Writer, r *throughput.Report) error { return draw(r).WritePNG(w) }})
+			file{name + ".svg", func(w io.Writer, r *Report) error { return draw(r).WriteSVG(w) }},
+			file{name + ".png", func(w io.Writer, r *Report) error { return draw(r).WritePNG(w) }})
 	}
 	add("performance_analysis", Analysis)
 	for i, name := range graphNames {
-		add(name, func(r *throughput.Report) *figure.Drawing {
+		add(name, func(r *Report) *figure.Drawing {
 			g := graphs(r)[i]
 			return g.Draw(about(r), 560, 400)
 		})
@@ -53,8 +50,8 @@ func files() []file {
 	return all
 }
 
-// Names lists the files of some formats.
-func Names(formats []string) (names []string) {
+// FileNames lists the files of some formats.
+func FileNames(formats []string) (names []string) {
 	for _, f := range files() {
 		if slices.Contains(formats, f.format()) {
 			names = append(names, f.name)
@@ -64,7 +61,7 @@ func Names(formats []string) (names []string) {
 }
 
 // Files returns the files of some formats.
-func Files(r *throughput.Report, formats []string) (names []string, data [][]byte, err error) {
+func Files(r *Report, formats []string) (names []string, data [][]byte, err error) {
 	for _, f := range files() {
 		if !slices.Contains(formats, f.format()) {
 			continue
@@ -79,13 +76,13 @@ func Files(r *throughput.Report, formats []string) (names []string, data [][]byt
 }
 
 // WriteCSV writes a row for each batch size. What was not measured is empty.
-func WriteCSV(w io.Writer, r *throughput.Report) error {
+func WriteCSV(w io.Writer, r *Report) error {
 	c := csv.NewWriter(w)
 	head := []string{"batch_size", "status", "runs", "images", "images_per_s_median", "images_per_s_p10",
 		"images_per_s_p90", "images_per_s_mean", "images_per_s_std",
 		"pipeline_images_per_s_median", "latency_ms_median", "latency_ms_p10", "latency_ms_p90", "batch_ms_median",
 	}
-	for _, stage := range throughput.StageNames() {
+	for _, stage := range StageNames() {
 		head = append(head, stage+"_ms")
 	}
 	// Error returns the first error
@@ -104,14 +101,14 @@ func WriteCSV(w io.Writer, r *throughput.Report) error {
 		}
 		return strconv.FormatInt(*v, 10)
 	}
-	of := func(s *throughput.Spread, get func(*throughput.Spread) float64) string {
+	of := func(s *Spread, get func(*Spread) float64) string {
 		if s == nil {
 			return ""
 		}
 		return number(get(s))
 	}
-	median, p10, p90 := func(s *throughput.Spread) float64 { return s.Median },
-		func(s *throughput.Spread) float64 { return s.P10 }, func(s *throughput.Spread) float64 { return s.P90 }
+	median, p10, p90 := func(s *Spread) float64 { return s.Median },
+		func(s *Spread) float64 { return s.P10 }, func(s *Spread) float64 { return s.P90 }
 	for _, size := range r.Sizes() {
 		b := r.Of(size)
 		runs, plan := "0", ""
@@ -123,11 +120,11 @@ func WriteCSV(w io.Writer, r *throughput.Report) error {
 		}
 		row := []string{strconv.Itoa(size), string(b.Status), runs, strconv.Itoa(b.Images), of(b.ImagesPerS, median),
 			of(b.ImagesPerS, p10), of(b.ImagesPerS, p90),
-			of(b.ImagesPerS, func(s *throughput.Spread) float64 { return s.Mean }),
-			of(b.ImagesPerS, func(s *throughput.Spread) float64 { return s.Std }),
+			of(b.ImagesPerS, func(s *Spread) float64 { return s.Mean }),
+			of(b.ImagesPerS, func(s *Spread) float64 { return s.Std }),
 			of(b.PipelineImagesPerS, median), of(b.LatencyMS, median), of(b.LatencyMS, p10), of(b.LatencyMS, p90),
 			of(b.BatchMS, median)}
-		for _, stage := range throughput.StageNames() {
+		for _, stage := range StageNames() {
 			s, ok := b.StagesMS[stage]
 			if !ok {
 				row = append(row, "")
@@ -143,7 +140,7 @@ func WriteCSV(w io.Writer, r *throughput.Report) error {
 }
 
 // planBytes returns the memory of a plan.
-func planBytes(b *throughput.Batch) (sum int64) {
+func planBytes(b *Batch) (sum int64) {
 	for _, v := range b.PlanBytes {
 		sum += v
 	}
@@ -154,14 +151,14 @@ func planBytes(b *throughput.Batch) (sum int64) {
 // stage.
 type BatchSizes struct {
 	Schema  int                       `json:"schema"`
-	Model   throughput.Model          `json:"model"`
+	Model   Model                     `json:"model"`
 	Machine string                    `json:"machine"`
 	Presets map[string]map[string]int `json:"presets"`
 }
 
 // WriteBatchSizes writes the recommended batch sizes, for the configuration of other programs.
-func WriteBatchSizes(w io.Writer, r *throughput.Report) error {
-	v := BatchSizes{throughput.Schema, r.Model, r.Machine.CPU, map[string]map[string]int{}}
+func WriteBatchSizes(w io.Writer, r *Report) error {
+	v := BatchSizes{Schema, r.Model, r.Machine.CPU, map[string]map[string]int{}}
 	for _, p := range r.Recommendations {
 		v.Presets[p.Preset] = p.BatchSize
 	}

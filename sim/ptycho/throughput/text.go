@@ -1,4 +1,4 @@
-package report
+package throughput
 
 import (
 	"cmp"
@@ -9,11 +9,10 @@ import (
 
 	"prismtop/profiles/report"
 	"prismtop/profiles/unit"
-	"prismtop/sim/ptycho/throughput"
 )
 
 // hardware names what it was measured on.
-func hardware(r *throughput.Report) string {
+func hardware(r *Report) string {
 	m := &r.Machine
 	text := fmt.Sprintf("%s, %s", m.CPU, unit.Plural(m.Processors, "processor", "processors"))
 	if m.Kernels != "" {
@@ -35,13 +34,13 @@ func hardware(r *throughput.Report) string {
 }
 
 // dataset names the patterns.
-func dataset(r *throughput.Report) string {
+func dataset(r *Report) string {
 	return fmt.Sprintf("%s, %s in %s", r.Data.Source, unit.Plural(r.Data.Images, "image", "images"),
 		unit.Plural(r.Data.Groups, "group", "groups"))
 }
 
 // disturbed says how quiet the machine was.
-func disturbed(r *throughput.Report) string {
+func disturbed(r *Report) string {
 	if f := r.Machine.ForeignCPU; f != nil {
 		return fmt.Sprintf("other programs took %.1f %% of the processors meanwhile", 100**f)
 	}
@@ -49,7 +48,7 @@ func disturbed(r *throughput.Report) string {
 }
 
 // outputs says whether results were the same.
-func outputs(r *throughput.Report) string {
+func outputs(r *Report) string {
 	switch o := &r.Outputs; {
 	case o.Runs == 0:
 		return "no outputs to compare"
@@ -64,7 +63,7 @@ func outputs(r *throughput.Report) string {
 }
 
 // batches adds the table of batch sizes.
-func batches(d *report.Document, r *throughput.Report) {
+func batches(d *report.Document, r *Report) {
 	columns := []string{"Batch Size", "Throughput (img/s)", "p10 to p90", "Memory (MB)", "Latency (ms)", "Efficiency",
 		"Scaling", "Status"}
 	const beside = 4 // the memory of the process
@@ -99,13 +98,13 @@ func batches(d *report.Document, r *throughput.Report) {
 }
 
 // stages adds the table of the stages at the optimum, and of each by itself.
-func stages(d *report.Document, r *throughput.Report) {
+func stages(d *report.Document, r *Report) {
 	if r.Optimum == nil {
 		return
 	}
 	t := d.Table("Stage", "ms a run", "Best batch size", "Document", "")
 	at := r.Of(r.Optimum.BatchSize)
-	for _, name := range throughput.StageNames() {
+	for _, name := range StageNames() {
 		row := []string{name, fmt.Sprintf("%.2f", at.StagesMS[name].Median), "–", "–", ""}
 		for _, s := range r.Stages {
 			if s.Stage == name && s.Optimum != nil {
@@ -119,7 +118,7 @@ func stages(d *report.Document, r *throughput.Report) {
 }
 
 // summary adds the facts of the whole sweep.
-func summary(d *report.Document, r *throughput.Report) {
+func summary(d *report.Document, r *Report) {
 	var facts []report.Fact
 	add := func(name, format string, values ...any) {
 		facts = append(facts, report.Fact{Name: name, Text: fmt.Sprintf(format, values...)})
@@ -157,14 +156,14 @@ func summary(d *report.Document, r *throughput.Report) {
 }
 
 // head says first that a sweep was not completed.
-func head(d *report.Document, r *throughput.Report) {
+func head(d *report.Document, r *Report) {
 	if !r.Complete {
 		d.Paragraph("%s", report.Strong("Not complete: "+r.Ended))
 	}
 }
 
 // recommendations adds what is recommended.
-func recommendations(d *report.Document, r *throughput.Report) {
+func recommendations(d *report.Document, r *Report) {
 	var facts []report.Fact
 	for _, v := range r.Recommendations {
 		facts = append(facts, report.Fact{Name: v.Preset, Text: v.Text + " Evidence: " + v.Evidence + "."})
@@ -173,7 +172,7 @@ func recommendations(d *report.Document, r *throughput.Report) {
 }
 
 // WriteText writes the report as text.
-func WriteText(w io.Writer, r *throughput.Report) error {
+func WriteText(w io.Writer, r *Report) error {
 	var d report.Document
 	head(&d, r)
 	d.Paragraph("PtychoPINN inference · %s · %d parameters · weights %s", model(r), r.Parameters, r.Model.Weights)
@@ -188,10 +187,10 @@ func WriteText(w io.Writer, r *throughput.Report) error {
 }
 
 // WriteMarkdown writes the report by the document's template.
-func WriteMarkdown(w io.Writer, r *throughput.Report) error { return document(r, "").WriteMarkdown(w) }
+func WriteMarkdown(w io.Writer, r *Report) error { return document(r, "").WriteMarkdown(w) }
 
 // WriteHTML writes the report as one page, which requests nothing.
-func WriteHTML(w io.Writer, r *throughput.Report) error {
+func WriteHTML(w io.Writer, r *Report) error {
 	var svg strings.Builder
 	if err := Analysis(r).WriteSVG(&svg); err != nil {
 		return err
@@ -200,7 +199,7 @@ func WriteHTML(w io.Writer, r *throughput.Report) error {
 }
 
 // document returns the report by the document's template.
-func document(r *throughput.Report, graphs string) *report.Document {
+func document(r *Report, graphs string) *report.Document {
 	d := &report.Document{Title: "PtychoPINN Inference Throughput Benchmark Report"}
 	head(d, r)
 	d.Heading(2, "Executive Summary")
@@ -256,7 +255,7 @@ func document(r *throughput.Report, graphs string) *report.Document {
 }
 
 // figures adds the document's figures beside what was measured.
-func figures(d *report.Document, r *throughput.Report) {
+func figures(d *report.Document, r *Report) {
 	t := d.Table("ID", "What", "Claimed", "Measured here", "Verdict")
 	for i := range r.Claims {
 		c := &r.Claims[i]

@@ -1,22 +1,21 @@
-package report
+package throughput
 
 import (
 	"fmt"
 	"io"
 
 	"prismtop/profiles/export"
-	"prismtop/sim/ptycho/throughput"
 )
 
 // WriteGo writes the runs in the format of Go's benchmarks: a benchmark for each batch size, a measurement for each
 // run, whose operation is an image.
-func WriteGo(w io.Writer, r *throughput.Report) error {
+func WriteGo(w io.Writer, r *Report) error {
 	g := export.NewGoBenchmarks(r.Machine.CPU,
 		"prismtop "+r.Version+", "+hardware(r), "weights: "+r.Model.Weights, "data: "+dataset(r),
 		fmt.Sprintf("amp = %s, winograd = %t, microbatch = %d", r.Configuration.AMP, r.Configuration.Winograd,
 			r.Configuration.Microbatch))
 	for _, t := range r.Trials {
-		if t.Purpose != "sweep" || t.Status != throughput.Success || t.Images == 0 {
+		if t.Purpose != "sweep" || t.Status != Success || t.Images == 0 {
 			continue
 		}
 		more := []string{fmt.Sprintf("%.4g images/s", *t.ImagesPerS)}

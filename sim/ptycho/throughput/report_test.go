@@ -1,4 +1,4 @@
-package report
+package throughput
 
 import (
 	"bytes"
@@ -14,15 +14,14 @@ import (
 	"prismtop/profiles/export"
 	"prismtop/profiles/export/schematest"
 	"prismtop/profiles/sweep"
-	"prismtop/sim/ptycho/throughput"
 	"prismtop/sim/ptycho/trial"
 )
 
 // trialOf is a trial of 2 ms an image and 8 ms a batch, in 40 MB and 2 MB a group; those of 512 end for memory.
-func trialOf(images, batch, round int) throughput.Trial {
-	t := throughput.Trial{Purpose: "sweep", Round: round, Batch: batch}
+func trialOf(images, batch, round int) Trial {
+	t := Trial{Purpose: "sweep", Round: round, Batch: batch}
 	if batch == 512 {
-		t.Status, t.Reason = throughput.OutOfMemory, "killed | by <the> system\x1b[2J"
+		t.Status, t.Reason = OutOfMemory, "killed | by <the> system\x1b[2J"
 		return t
 	}
 	batches := (images + batch - 1) / batch
@@ -32,14 +31,14 @@ func trialOf(images, batch, round int) throughput.Trial {
 		run.Batches, run.Seconds.Predict = append(run.Batches, seconds), run.Seconds.Predict+seconds
 	}
 	run.Seconds.Load, run.Seconds.Group, run.Seconds.Normalise, run.Seconds.Reassemble, run.Joules = 0.001, 0.001, 0.002, 0.003, 0.5
-	t.Status, t.Result = throughput.Success, &trial.Result{Runs: []trial.Run{run}, Device: "cpu", Kernels: "avx2", Threads: 2, Parameters: 585_244,
+	t.Status, t.Result = Success, &trial.Result{Runs: []trial.Run{run}, Device: "cpu", Kernels: "avx2", Threads: 2, Parameters: 585_244,
 		Memory: map[string]int64{"weights": 2_341_000, "activations": int64(batch) * 1_000_000}, PeakRSS: int64(40e6 + 2e6*batch)}
 	return t
 }
 
-func measuredReport(t *testing.T, sizes ...int) *throughput.Report {
+func measuredReport(t *testing.T, sizes ...int) *Report {
 	t.Helper()
-	s := throughput.Begin(throughput.Options{Job: trial.Job{Size: 64, GridSize: 1, FiltersScale: 1, Images: 100}, Sizes: sizes, Runs: 3, Limit: 600e6, Edge: true,
+	s := Begin(Options{Job: trial.Job{Size: 64, GridSize: 1, FiltersScale: 1, Images: 100}, Sizes: sizes, Runs: 3, Limit: 600e6, Edge: true,
 		Margin: 0.05, Tolerance: 0.05})
 	for round := range 3 {
 		for _, b := range sizes {
@@ -65,7 +64,7 @@ func measuredReport(t *testing.T, sizes ...int) *throughput.Report {
 func TestTheFilesOfAReport(t *testing.T) {
 	r := measuredReport(t, 1, 8, 32, 64, 512)
 	names, data, err := Files(r, Formats)
-	if err != nil || !slices.Equal(names, Names(Formats)) {
+	if err != nil || !slices.Equal(names, FileNames(Formats)) {
 		t.Fatalf("%v, %v", names, err)
 	}
 	of := func(name string) string {
@@ -131,7 +130,7 @@ func TestTheFilesOfAReport(t *testing.T) {
 	if err := WriteText(&text, r); err != nil || !strings.Contains(text.String(), "Optimum: 64 is fastest: take 64") || !strings.Contains(text.String(), "Edge: Of 600 MB") || !strings.Contains(text.String(), "S4-123") || strings.Contains(text.String(), "\x1b") {
 		t.Errorf("%v in %s", err, text.String())
 	}
-	if only := Names([]string{"csv"}); !slices.Equal(only, []string{"benchmark_results.csv"}) {
+	if only := FileNames([]string{"csv"}); !slices.Equal(only, []string{"benchmark_results.csv"}) {
 		t.Errorf("the files of CSV are %v", only)
 	}
 }
@@ -151,9 +150,9 @@ func TestAReportOfNothing(t *testing.T) {
 
 func TestSchema(t *testing.T) {
 	status := schematest.Schema{"enum": []string{"success", "OOM", "error"}}
-	schematest.Check(t, schematest.Document{Name: "ptycho", Title: "prismtop bench ptycho --json", Value: throughput.Report{}, Nulls: false,
+	schematest.Check(t, schematest.Document{Name: "ptycho", Title: "prismtop bench ptycho --json", Value: Report{}, Nulls: false,
 		Adds: map[string]schematest.Schema{"Batch.status": status, "TrialRecord.status": status}})
-	for _, r := range []*throughput.Report{measuredReport(t, 1, 8, 512), measuredReport(t, 4), measuredReport(t, 512)} {
+	for _, r := range []*Report{measuredReport(t, 1, 8, 512), measuredReport(t, 4), measuredReport(t, 512)} {
 		var b bytes.Buffer
 		if err := export.WriteObject(&b, r); err != nil {
 			t.Fatal(err)

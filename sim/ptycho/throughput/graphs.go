@@ -1,4 +1,4 @@
-package report
+package throughput
 
 import (
 	"fmt"
@@ -7,19 +7,18 @@ import (
 	"prismtop/profiles/export/figure"
 	"prismtop/profiles/unit"
 	"prismtop/sim/ptycho"
-	"prismtop/sim/ptycho/throughput"
 )
 
 // graphNames are the names of the six graphs, in the document's order.
 var graphNames = []string{"throughput", "memory", "latency", "efficiency", "scaling", "optimal_region"}
 
 // Analysis draws the six graphs of the document on a sheet of 15 by 10 inches at 150 dpi.
-func Analysis(r *throughput.Report) *figure.Drawing {
+func Analysis(r *Report) *figure.Drawing {
 	return figure.Sheet("PtychoPINN inference over batch sizes: "+model(r), about(r), 1125, 750, 3, graphs(r))
 }
 
 // graphs returns the six graphs.
-func graphs(r *throughput.Report) []figure.Graph {
+func graphs(r *Report) []figure.Graph {
 	const axis = "Batch size"
 	all := []figure.Graph{
 		{ID: "throughput", Title: "Throughput", X: axis, Y: "images/s", Note: "median of runs, p10 to p90; dashed: fitted"},
@@ -32,7 +31,7 @@ func graphs(r *throughput.Report) []figure.Graph {
 	rate, memory, latency, efficiency, scaling, region := &all[0], &all[1], &all[2], &all[3], &all[4], &all[5]
 	for _, size := range r.Sizes() {
 		b, x := r.Of(size), float64(size)
-		if b.Status != throughput.Success {
+		if b.Status != Success {
 			mark := figure.GraphMark{At: x, Name: string(b.Status)}
 			rate.Marks, memory.Marks, region.Marks = append(rate.Marks, mark), append(memory.Marks, mark),
 				append(region.Marks, mark)
@@ -93,7 +92,7 @@ func sampled(low, high float64, f func(float64) float64) (all []figure.GraphPoin
 }
 
 // about describes the graphs to those who do not see them.
-func about(r *throughput.Report) string {
+func about(r *Report) string {
 	text := "Throughput, memory, latency, efficiency and scaling over batch sizes."
 	if r.Optimum != nil {
 		text += " Optimum: " + r.Optimum.Sentence + "."
@@ -105,7 +104,7 @@ func about(r *throughput.Report) string {
 const farthest = 0.3
 
 // model names the network.
-func model(r *throughput.Report) string {
+func model(r *Report) string {
 	m := &r.Model
 	text := fmt.Sprintf("N=%d, gridsize %d (%s), s=%d", m.Size, m.GridSize,
 		unit.Plural(m.Channels, "channel", "channels"), m.FiltersScale)
