@@ -82,8 +82,8 @@ func WriteCSV(w io.Writer, r *Report) error {
 		"images_per_s_p90", "images_per_s_mean", "images_per_s_std",
 		"pipeline_images_per_s_median", "latency_ms_median", "latency_ms_p10", "latency_ms_p90", "batch_ms_median",
 	}
-	for _, stage := range StageNames() {
-		head = append(head, stage+"_ms")
+	for _, stage := range allStages {
+		head = append(head, stage.name+"_ms")
 	}
 	// Error returns the first error
 	_ = c.Write(append(head, "plan_bytes", "peak_bytes", "gpu_bytes", "gpu_peak_bytes", "efficiency", "scaling",
@@ -124,8 +124,8 @@ func WriteCSV(w io.Writer, r *Report) error {
 			of(b.ImagesPerS, func(s *Spread) float64 { return s.Std }),
 			of(b.PipelineImagesPerS, median), of(b.LatencyMS, median), of(b.LatencyMS, p10), of(b.LatencyMS, p90),
 			of(b.BatchMS, median)}
-		for _, stage := range StageNames() {
-			s, ok := b.StagesMS[stage]
+		for _, stage := range allStages {
+			s, ok := b.StagesMS[stage.name]
 			if !ok {
 				row = append(row, "")
 				continue

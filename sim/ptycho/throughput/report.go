@@ -293,15 +293,6 @@ var allStages = []namedStage{
 	{"reassemble", func(r *timed) float64 { return r.Seconds.Reassemble }},
 }
 
-// StageNames returns the names of the stages of a run, in order.
-func StageNames() []string {
-	names := make([]string, len(allStages))
-	for i, s := range allStages {
-		names[i] = s.name
-	}
-	return names
-}
-
 // describe summarises the runs of a batch size.
 func (v *size) describe(energyReason string) *Batch {
 	b := &Batch{Status: v.status, Reason: v.reason, Microbatch: v.tried.Bend, PlanBytes: map[string]int64{},

@@ -104,7 +104,8 @@ func stages(d *report.Document, r *Report) {
 	}
 	t := d.Table("Stage", "ms a run", "Best batch size", "Document", "")
 	at := r.Of(r.Optimum.BatchSize)
-	for _, name := range StageNames() {
+	for _, stage := range allStages {
+		name := stage.name
 		row := []string{name, fmt.Sprintf("%.2f", at.StagesMS[name].Median), "–", "–", ""}
 		for _, s := range r.Stages {
 			if s.Stage == name && s.Optimum != nil {

@@ -59,7 +59,8 @@ func (o *sweepOutput) open(cmd *cobra.Command, claims cli.Claims) error {
 		}
 	}
 	if o.path != "" {
-		if err := o.prepare(slices.Concat(throughput.FileNames(o.formats), reconstructionNames()), o.force); err != nil {
+		names := slices.Concat(throughput.FileNames(o.formats), reconstructionNames())
+		if err := o.prepare(names, o.force); err != nil {
 			return err
 		}
 	}
