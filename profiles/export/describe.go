@@ -70,10 +70,24 @@ func describeMachine(s *profiles.Snapshot, from Source) Machine {
 	m.CPU, m.CPUReason = text(from.CPU.Model, orElse(from.CPU.Reason, "the processor's model was not read"))
 	m.GPU, m.GPUReason = text(orElse(from.GPU, s.Run.Card), orElse(s.Run.GPUReason, "no GPU was used"))
 	threads := cmp.Or(from.Threads, s.Settings.Int(settings.Threads), from.Processors)
+	if s.Settings.Table() != nil && !s.Settings.Has(settings.Threads) {
+		m.ThreadsReason = "the workload does not say how many it computes on"
+		return m
+	}
 	if threads > 0 {
 		m.Threads = &threads
 	} else {
 		m.ThreadsReason = "the number of threads was not told"
+	}
+	return m
+}
+
+func describeModel(r *profiles.RunInfo) *Model {
+	m := &Model{Parameters: r.Parameters}
+	if k := r.KSpace(); k.Size > 0 {
+		m.InputSize, m.OutputSize = &k.Size, &k.ObjectSize
+	} else {
+		m.InputSizeReason, m.OutputSizeReason = "the workload has no field", "the workload has no window of an object"
 	}
 	return m
 }

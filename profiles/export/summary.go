@@ -146,8 +146,11 @@ type Machine struct {
 // Model describes the trained model.
 type Model struct {
 	Parameters int `json:"parameters"`
-	InputSize  int `json:"input_size"`  // side of the field, pixels
-	OutputSize int `json:"output_size"` // side of the object's window, pixels
+	// The sides of the field and of the object's window, in pixels.
+	InputSize        *int   `json:"input_size"`
+	InputSizeReason  string `json:"input_size_reason,omitempty"`
+	OutputSize       *int   `json:"output_size"`
+	OutputSizeReason string `json:"output_size_reason,omitempty"`
 }
 
 // Samples is the progress through the pattern.
@@ -381,7 +384,7 @@ func Summarize(s *profiles.Snapshot, from Source) *Summary {
 	}
 	switch {
 	case s.Run.Parameters > 0:
-		sum.Model = &Model{s.Run.Parameters, s.Run.KSpace().Size, s.Run.KSpace().ObjectSize}
+		sum.Model = describeModel(&s.Run)
 	case s.Index > 0:
 		sum.ModelReason = "the workload has no parameters that it counts"
 	default:

@@ -13,7 +13,7 @@ import (
 func WriteText(w io.Writer, s *export.Summary) error {
 	var d report.Document
 	bm := s.Benchmark
-	d.Paragraph("%s · %d/%d · %s · %s ×%d · amp %s", bm.Measured, s.Model.InputSize, s.Model.OutputSize,
+	d.Paragraph("%s · %d/%d · %s · %s ×%d · amp %s", bm.Measured, *s.Model.InputSize, *s.Model.OutputSize,
 		or(s.Machine.CPU, s.Machine.CPUReason), or(s.Machine.Kernels, ""), *s.Machine.Threads, s.Settings.Text("amp"))
 	t := d.Table("ms", "median", "p10", "p90", "min", "share", "n")
 	t.Align = "lr"

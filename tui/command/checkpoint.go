@@ -223,10 +223,10 @@ func (k *keepFlags) source() string { return "checkpoint " + k.resume }
 
 // reportCheckpoint prints where the last checkpoint of a run is and the command that resumes it, and returns why its
 // last state was not written. runErr is the run's own error.
-func reportCheckpoint(cmd *cobra.Command, r *sim.Run, runErr error) error {
+func (k *keepFlags) reportCheckpoint(cmd *cobra.Command, r *sim.Run, runErr error) error {
 	written, err := r.LastCheckpoint()
 	if written.Path != "" {
-		fmt.Fprintln(cli.Notes(cmd), writtenLine(cmd.CommandPath(), written))
+		fmt.Fprintln(cli.Notes(cmd), k.writtenLine(cmd.CommandPath(), written))
 	}
 	if err != nil && cli.Interrupted(runErr) { // not reported anywhere else
 		fmt.Fprintln(cmd.ErrOrStderr(), "prismtop: "+cli.ErrorLine(err))
@@ -235,7 +235,7 @@ func reportCheckpoint(cmd *cobra.Command, r *sim.Run, runErr error) error {
 }
 
 // writtenLine says which checkpoint a run has left, and what command goes on from it.
-func writtenLine(command string, w sim.Written) string {
+func (k *keepFlags) writtenLine(command string, w sim.Written) string {
 	path := visible.Text(w.Path)
 	if w.Earlier {
 		return fmt.Sprintf("the checkpoint of iteration %d in %s is of the run before the restart; this run has none",
@@ -243,15 +243,22 @@ func writtenLine(command string, w sim.Written) string {
 	}
 	next := "the run is complete"
 	if !w.Finished {
-		next = "to continue: " + resumeCommand(command, w)
+		next = "to continue: " + k.resumeCommand(command, w)
 	}
 	return fmt.Sprintf("checkpoint of iteration %d in %s; %s", w.Iteration, path, next)
 }
 
-// resumeCommand returns the command line that continues a run from a checkpoint, without
+// resumeCommand returns the command line that continues a run from a checkpoint, and its checkpoints, without
 // the limits that it has reached.
-func resumeCommand(command string, from sim.Written) string {
-	line := command + " --resume " + shellWord(visible.Text(from.Path))
+func (k *keepFlags) resumeCommand(command string, from sim.Written) string {
+	path := shellWord(visible.Text(from.Path))
+	line := command + " --resume " + path
+	if k.path != "" {
+		line += " --checkpoint " + path
+	}
+	if k.path != "" && k.keep != "1" {
+		line += " --checkpoint-keep " + shellWord(k.keep)
+	}
 	for _, key := range from.Reached {
 		if key == settings.MaxIterations {
 			line += " --max-iterations 0"

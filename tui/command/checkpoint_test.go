@@ -77,11 +77,11 @@ func TestEveryEndLeavesACheckpoint(t *testing.T) {
 // The line at the end of a run offers to continue that run alone: no complete one, and none before a restart.
 func TestTheLineAboutTheLastCheckpoint(t *testing.T) {
 	for want, w := range map[string]sim.Written{
-		"checkpoint of iteration 34 in c.npz; to continue: prismtop run --resume c.npz --max-iterations 0": {Path: "c.npz", Iteration: 34, Reached: []string{"max_iterations"}},
-		"checkpoint of iteration 34 in c.npz; the run is complete":                                         {Path: "c.npz", Iteration: 34, Finished: true},
-		"the checkpoint of iteration 34 in c.npz is of the run before the restart; this run has none":      {Path: "c.npz", Iteration: 34, Earlier: true},
+		"checkpoint of iteration 34 in c.npz; to continue: prismtop run --resume c.npz --checkpoint c.npz --checkpoint-keep 3,best --max-iterations 0": {Path: "c.npz", Iteration: 34, Reached: []string{"max_iterations"}},
+		"checkpoint of iteration 34 in c.npz; the run is complete":                                                                                     {Path: "c.npz", Iteration: 34, Finished: true},
+		"the checkpoint of iteration 34 in c.npz is of the run before the restart; this run has none":                                                  {Path: "c.npz", Iteration: 34, Earlier: true},
 	} {
-		if got := writtenLine("prismtop run", w); got != want {
+		if got := (&keepFlags{path: "c.npz", keep: "3,best"}).writtenLine("prismtop run", w); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
