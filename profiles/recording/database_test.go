@@ -38,6 +38,8 @@ func TestADatabaseCanBeQueried(t *testing.T) {
 		s.Effects = append(s.Effects, profiles.Effect{Change: profiles.Change{Key: "amp", Before: "off", After: "bf16", Iteration: int64(100 * (i + 1))}, Enough: true, Confounded: confounded,
 			Shift: -0.25, Low: -0.3, High: -0.2, Drift: 0.02, BeforeNS: 4e6, AfterNS: 3e6, NBefore: 200, NAfter: 200})
 	}
+	s.Effects = append(s.Effects, profiles.Effect{Change: profiles.Change{Key: "amp", Before: "off", After: "bf16", Iteration: 300}, NAfter: 3, Needed: 20, Closed: true,
+		Replica: &profiles.AblationRow{Effect: -0.11, Low: -0.2, High: -0.06, OffNS: 5e6, OnNS: 4e6, Groups: 20, Final: true}})
 	d.See(&s)
 	if err := d.Close(7); err != nil {
 		t.Fatal(err)
@@ -65,6 +67,8 @@ func TestADatabaseCanBeQueried(t *testing.T) {
 		"SELECT joules FROM sensors WHERE gpu IS NULL":                                   "12",
 		"SELECT bytes FROM memory WHERE part = 'gpu context'":                            "50",
 		effect + "100": "amp: off → bf16, faster, -0.25 [-0.3, -0.2], 4.0 to 3.0",
+		effect + "300": "amp: off → bf16, faster, -0.11 [-0.2, -0.06], 5.0 to 4.0",
+		"SELECT reason FROM effects WHERE iteration = 300": "",
 		effect + "200": "amp: off → bf16, invalid, none [none, none], 4.0 to 3.0",
 		"SELECT value || ' ' || origin FROM settings WHERE key = 'amp'":                     "off flag --amp",
 		"SELECT better FROM metrics WHERE name = 'psnr_db'":                                 "more",

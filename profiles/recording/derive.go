@@ -304,7 +304,13 @@ func (x *tabulator) endAlerts(t *inserts, standing []profiles.Alert, now float64
 	}
 }
 
-// putEffects writes the effects that changed.
+// replicated are the verdicts of changes that were switched back and forth.
+var replicated = map[profiles.Judgement]profiles.Verdict{
+	profiles.Saves: profiles.Faster, profiles.Costs: profiles.Slower, profiles.SameTime: profiles.Equal,
+	profiles.Undecided: profiles.InNoise, profiles.SoFar: profiles.InNoise,
+}
+
+// putEffects writes the effects that changed, of a change that was switched back and forth what that has shown.
 func (x *tabulator) putEffects(t *inserts, s *profiles.Snapshot) {
 	all := s.Effects
 	if n := len(all); n == len(x.told.shown) && (n == 0 || &all[0] == &x.told.shown[0]) {
@@ -330,11 +336,16 @@ func (x *tabulator) putEffects(t *inserts, s *profiles.Snapshot) {
 		if e.Comparable() {
 			shift, low, high = measured(e.Shift), measured(e.Low), measured(e.High)
 		}
+		verdict := e.Verdict()
+		if r := e.Replica; r != nil && r.Judge() != profiles.Unjudged {
+			verdict, reason = replicated[r.Judge()], ""
+			shift, low, high = measured(r.Effect), measured(r.Low), measured(r.High)
+			before, after = r.OffNS/1e6, r.OnNS/1e6
+		}
 		if e.HasQuality {
 			quality = measured(e.QualityDrift)
 		}
-		t.run(putEffect, x.start, e.Iteration, strings.Join(keys, ", "), e.Verdict().Name(), reason, shift, low, high,
-			drift,
-			before, after, e.NBefore, e.NAfter, e.LeftOut, quality, e.Closed)
+		t.run(putEffect, x.start, e.Iteration, strings.Join(keys, ", "), verdict.Name(), reason, shift, low, high,
+			drift, before, after, e.NBefore, e.NAfter, e.LeftOut, quality, e.Closed)
 	}
 }

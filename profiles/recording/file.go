@@ -14,6 +14,7 @@ import (
 	"math"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -137,6 +138,7 @@ func (f *file) describe(ctx context.Context) error {
 	for key, value := range map[string]any{
 		"began_ns": f.began.UnixNano(), "began": f.began.UTC().Format(time.RFC3339),
 		"program": "prismtop " + p.Version, "preset": p.Preset, "process": os.Getpid(), "host": hostname(),
+		"file":      filepath.Base(f.options.Path),
 		"processor": p.CPU.Model, "processor_reason": p.CPU.Reason, "architecture": p.CPU.Arch,
 		"processors": p.CPU.Logical, "threads": p.Threads, "stopped": strings.Repeat(" ", stoppedRoom),
 	} {

@@ -40,8 +40,8 @@ func (p *Pruned) Bytes() (sum int64) {
 
 // Prune deletes the oldest recordings of a folder until the others that may be deleted take at most limit bytes; 0
 // means no limit. Those with a name or a note are deleted after all others. The recording at own, those that grow,
-// files that cannot be read as recordings and files with other names than those of NewPath are neither deleted nor
-// counted. When ctx ends, Prune returns what it has achieved.
+// files that cannot be read as recordings, files with other names than those of NewPath and those whose recording began
+// under another name are neither deleted nor counted. When ctx ends, Prune returns what it has achieved.
 //
 // Files are opened only if the sizes of all exceed the limit: each before it is deleted, and the largest until those
 // that may be deleted are known to exceed it, but for at most half of the time.
@@ -167,7 +167,7 @@ func (p *pruning) open(ctx context.Context, path string) (Status, error) {
 	}
 	bytes := p.files[path].bytes
 	before, seen := p.checked[path]
-	may := err == nil && s.State != Growing
+	may := err == nil && s.State != Growing && (s.file == "" || s.file == filepath.Base(path)) // else it is a copy
 	p.checked[path] = may
 	switch {
 	case may && !before:

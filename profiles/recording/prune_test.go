@@ -3,6 +3,7 @@ package recording
 import (
 	"bufio"
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,8 +22,22 @@ type runsFolder struct {
 
 func newRunsFolder(t *testing.T) *runsFolder {
 	f := &runsFolder{T: t, path: t.TempDir(), tiny: recordedRun(t, 100)}
+	f.forget("file") // its copies stand for runs of their own
 	f.size = f.sizeOf(f.tiny)
 	return f
+}
+
+// forget deletes a fact from the recording that is copied.
+func (f *runsFolder) forget(key string) {
+	f.Helper()
+	db, err := connect(f.tiny, nil)
+	if err == nil {
+		_, err = db.Exec("DELETE FROM recording WHERE key = ?", key)
+		err = errors.Join(err, db.Close())
+	}
+	if err != nil {
+		f.Fatal(err)
+	}
 }
 
 // at returns the path of the recording that began n minutes after the first.
@@ -175,6 +190,27 @@ func TestPruningTakesNamedRecordingsLast(t *testing.T) {
 	if _, deleted := f.prune(t.Context(), "", f.size); !slices.Equal(deleted, []string{f.at(0)}) {
 		t.Errorf("then %v", deleted)
 	}
+}
+
+// A copy that somebody made is not deleted, whatever its name.
+func TestPruningKeepsCopies(t *testing.T) {
+	f := newRunsFolder(t)
+	own := filepath.Join(f.path, "2026-01-02T03-09-09-moon.sqlite")
+	r := begin(New(Options{Path: own}))
+	r.tick(100)
+	if err := r.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copied := f.file("2026-01-02T03-09-09-moon-backup.sqlite", data)
+	other := f.copied(0)
+	if _, deleted := f.prune(t.Context(), "", 1); !slices.Equal(deleted, []string{other, own}) {
+		t.Errorf("deleted %v, want %v and the run's", deleted, other)
+	}
+	f.there(copied)
 }
 
 // Of recordings that began in one second, those that began first are deleted first.

@@ -58,6 +58,7 @@ type Status struct {
 	ran           float64
 	closed        bool   // in order
 	process, host string // that write it
+	file          string // its name at first; empty in older recordings
 }
 
 // Ending says why a recording ends before its run; empty if it does not, or not yet.
@@ -121,6 +122,7 @@ func (r *Reader) Status(ctx context.Context) (s Status, err error) {
 	texts := map[string]*string{"preset": &s.Preset, "name": &s.Name, "note": &s.Note}
 	ran := ""
 	texts["process"], texts["host"], texts["stopped"], texts["ran"] = &s.process, &s.host, &s.Stopped, &ran
+	texts["file"] = &s.file
 	rows, err := r.db.QueryContext(ctx, "SELECT key, value FROM recording")
 	if err != nil {
 		return s, named(r.path, err)

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -246,9 +247,13 @@ func deletedLines(p *recording.Pruned, limit int64) (lines []string) {
 	allowed := ": --record-limit is " + unit.Limit(limit)
 	n := len(p.Deleted)
 	if n > fewDeleted {
+		var names []string // which begin with the times
+		for _, d := range p.Deleted {
+			names = append(names, filepath.Base(d.Path))
+		}
+		slices.Sort(names)
 		lines = append(lines, fmt.Sprintf("deleted %d recordings, %s, the oldest %s and the newest %s%s", n,
-			unit.Size(p.Bytes()),
-			filepath.Base(p.Deleted[0].Path), filepath.Base(p.Deleted[n-1].Path), allowed))
+			unit.Size(p.Bytes()), names[0], names[n-1], allowed))
 	}
 	for _, d := range p.Deleted {
 		switch {
