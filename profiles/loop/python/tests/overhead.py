@@ -5,7 +5,7 @@ The loop long takes 5 ms a step on one thread. cuda and cuda-long need a GPU: of
 kernels. Their time is the clock's, from an idle device to an idle device.
 
 Two processes would differ by where their memory lies, by up to a fifth of such a step and for as long as they run: more than what is looked for.
-Blocks are short, so that other programs disturb both of a pair alike. PRISMTOP_MODULE names the folder of another module to measure."""
+Blocks are as short as two boundaries allow, so that other programs disturb both of a pair alike. PRISMTOP_MODULE names the folder of another module to measure."""
 import os
 import random
 import subprocess
@@ -15,7 +15,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MODULE = os.environ.get("PRISMTOP_MODULE", os.path.dirname(HERE))
-BLOCK = {"tiny": 200, "cnn": 20, "long": 8, "cuda": 20, "cuda-long": 10}  # steps, after half as many that are not timed
+BLOCK = {"tiny": 800, "cnn": 60, "long": 40, "cuda": 120, "cuda-long": 30}  # steps, after half as many that are not timed: two boundaries
 LONG = 5e6  # ns, of a step of the loop long
 
 
@@ -61,7 +61,7 @@ def measure(which, mode, seconds):
             loss_of(model(x), y).backward()
             optimizer.step()
 
-    def timed(n, source):
+    def timed(n, source, hooked=False):
         if device.type == "cpu":
             clock, settle = time.thread_time_ns, lambda: None  # noqa: E731
         else:
@@ -69,6 +69,8 @@ def measure(which, mode, seconds):
         settle()
         begun = clock()
         steps(n, source)
+        if hooked:  # a block pays for the records of its own steps
+            loop.fold()
         settle()
         return (clock() - begun) / n
     source = batches(size)
@@ -87,7 +89,8 @@ def measure(which, mode, seconds):
         for patch in guest.patches if mode == "watched" else []:
             patch.put()
         loop.clear(time.monotonic_ns())
-        loop.due = 0
+        loop.due = time.monotonic_ns() + random.randrange(prismtop.LAG)  # a boundary may come at any place of a block
+        guest.settle()
     off()
     if which == "long":
         fitted = batches(32)
@@ -102,7 +105,9 @@ def measure(which, mode, seconds):
             if mode == "watched":
                 reader.beat(time.monotonic_ns())
             steps(block // 2, source)
-            pair[hooked] = timed(block, source)
+            if hooked:
+                loop.fold()
+            pair[hooked] = timed(block, source, hooked)
             if hooked:
                 off()
         pairs.append(pair)
