@@ -24,6 +24,7 @@ type Bin struct {
 	Series      [profiles.MaxSeries]Values
 	Hits        [profiles.MaxCaches]int64
 	Lookups     [profiles.MaxCaches]int64
+	Off         [profiles.MaxCaches]bool // in one of the iterations at least
 
 	// Memory in bytes, the largest readings; 0 for none.
 	Resident, Parameters, Buffers, Caches int64
@@ -113,6 +114,7 @@ func (d *Digest) iteration(it *profiles.Iteration) {
 		lookups := c.Hits + c.Misses
 		b.Hits[i] += max(0, c.Hits-before.hits)
 		b.Lookups[i] += max(0, lookups-before.lookups)
+		b.Off[i] = b.Off[i] || !c.Enabled
 		before.hits, before.lookups = c.Hits, lookups
 		caches += c.Bytes
 	}
@@ -185,6 +187,7 @@ func (b *Bin) join(c *Bin) {
 	for i := range b.Hits {
 		b.Hits[i] += c.Hits[i]
 		b.Lookups[i] += c.Lookups[i]
+		b.Off[i] = b.Off[i] || c.Off[i]
 	}
 	b.Resident, b.Parameters = max(b.Resident, c.Resident), max(b.Parameters, c.Parameters)
 	b.Buffers, b.Caches, b.GPU = max(b.Buffers, c.Buffers), max(b.Caches, c.Caches), max(b.GPU, c.GPU)

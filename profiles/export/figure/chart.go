@@ -36,7 +36,7 @@ type Chart struct {
 	Curves  []Line
 }
 
-// Line is a curve, with a value for each bin; NaN for none.
+// Line is a curve, with a value for each bin; NaN for none, −∞ where a linked one is interrupted.
 type Line struct {
 	Name      string
 	Y         []float64
@@ -235,7 +235,7 @@ func (p *plotting) runs(l *Line, take func([]int)) {
 	var run []int
 	for k, v := range l.Y {
 		if math.IsNaN(v) || math.IsInf(v, 0) || p.chart.Log && v <= 0 {
-			if !l.Linked && len(run) > 0 {
+			if (!l.Linked || math.IsInf(v, -1)) && len(run) > 0 {
 				take(run)
 				run = nil
 			}

@@ -44,7 +44,7 @@ func valueUnit(of string) string {
 // with adds a curve unless it has no values.
 func (c Chart) with(l Line) Chart {
 	for _, v := range l.Y {
-		if !math.IsNaN(v) {
+		if !math.IsNaN(v) && !math.IsInf(v, -1) {
 			c.Curves = append(c.Curves, l)
 			break
 		}
@@ -142,6 +142,9 @@ func hitRates(d *digest.Digest) Chart {
 		Reason: "no cache was asked"}
 	for i := range d.Info.Schema.Caches {
 		l := line(d, d.Info.Schema.Caches[i].Title, func(b *digest.Bin) float64 {
+			if b.Off[i] && b.Lookups[i] == 0 {
+				return math.Inf(-1)
+			}
 			return 100 * over(float64(b.Hits[i]), float64(b.Lookups[i]))
 		})
 		l.Linked = true

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"prismtop/profiles"
 	"prismtop/profiles/export"
 	"prismtop/profiles/export/digest"
 	"prismtop/profiles/export/exporttest"
@@ -280,5 +281,25 @@ func TestTextsAreShortened(t *testing.T) {
 	}
 	if got := fit("anything", 11, 3); got != "" {
 		t.Errorf("%q", got)
+	}
+}
+
+// A curve of hit rates goes on over iterations in which the cache is not asked, and not over those in which it is off.
+func TestHitRatesAreInterruptedWhereACacheIsOff(t *testing.T) {
+	asked := func(hits int64) (b digest.Bin) {
+		b.Hits[0], b.Lookups[0] = hits, 10
+		return b
+	}
+	d := &digest.Digest{Bins: []digest.Bin{asked(2), {}, asked(4), {Off: [profiles.MaxCaches]bool{true}}, asked(6)}}
+	d.Info.Schema.Caches = []profiles.CacheInfo{{Name: "masks"}}
+	c := hitRates(d)
+	var runs []string
+	(&plotting{chart: &c}).runs(&c.Curves[0], func(run []int) { runs = append(runs, fmt.Sprint(run)) })
+	if want := []string{"[0 2]", "[4]"}; !slices.Equal(runs, want) {
+		t.Errorf("drawn as %v, want %v", runs, want)
+	}
+	d.Bins = d.Bins[3:4]
+	if c := hitRates(d); len(c.Curves) > 0 {
+		t.Errorf("a cache that was always off has the curve %v", c.Curves)
 	}
 }
