@@ -283,7 +283,7 @@ func TestAnotherPictureIsRefused(t *testing.T) {
 	draw := func(object string) {
 		r := opened(t, Options{Settings: configured(t, append(small, "object="+object, "init_iterations=0")...)})
 		p := r.loop.work.(workload.Imager).Picture(prism.PictureTruth)
-		if err := images.SaveNPY(path, p.Pixels, p.Width, p.Height); err != nil {
+		if _, err := images.SavePair(t.Context(), strings.TrimSuffix(path, ".npy"), p.Pixels, p.Width, p.Height); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -23,6 +23,15 @@ type Shelf struct {
 	Text    string // of that preset, if Files is nil
 }
 
+// Embedded returns a shelf whose presets are embedded from a folder "presets".
+func Embedded(table *settings.Table, files fs.FS, standard string) Shelf {
+	folder, err := fs.Sub(files, "presets")
+	if err != nil {
+		panic(table.Workload + ": the embedded presets: " + err.Error())
+	}
+	return Shelf{Table: table, Files: folder, Default: standard}
+}
+
 // Shelves are those of all workloads. The default of the first is that of the program.
 type Shelves []Shelf
 

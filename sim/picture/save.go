@@ -18,27 +18,10 @@ import (
 	"prismtop/sim/npy"
 )
 
-// SavePNG16 writes h×w pixels, row by row, as a 16-bit grey PNG. The least value
-// becomes 0 and the greatest 65535; both are stored in the text chunk "prismtop"
-// as "min=… max=…", so that value = min + (max − min)·grey/65535. The file is
-// written atomically; an error leaves an existing file unchanged.
-func SavePNG16(path string, pixels []float32, w, h int) error {
-	data, err := EncodePNG16(context.Background(), pixels, w, h)
-	return save(path, data, err)
-}
-
-// SaveNPY writes h×w pixels, row by row, as an NPY array of float32, bit for
-// bit. The file is written atomically; an error leaves an existing file
-// unchanged.
-func SaveNPY(path string, pixels []float32, w, h int) error {
-	data, err := encodeNPY(context.Background(), pixels, w, h)
-	return save(path, data, err)
-}
-
-// SavePair is SavePNG16 to base.png and SaveNPY to base.npy, both or neither. It
-// returns their paths. Pixels that are not finite go to base.npy alone: its path is
-// returned with a NotFiniteError. If ctx ends before the first file is begun, its error
-// is returned and nothing is written.
+// SavePair writes h×w pixels, row by row, to base.png (EncodePNG16) and bit for bit to base.npy, an array of
+// float32: both or neither, atomically. An error leaves existing files unchanged. It returns their paths. Pixels that
+// are not finite go to base.npy alone: its path is returned with a NotFiniteError. If ctx ends before the first file is
+// begun, its error is returned and nothing is written.
 func SavePair(ctx context.Context, base string, pixels []float32, w, h int) ([]string, error) {
 	return saveFiles(ctx, base, pixels, w, h, func(extensions []string, data [][]byte) ([]string, error) {
 		paths := appended(base, extensions)
@@ -114,17 +97,6 @@ func failedPath(err error, base string) string {
 	return base
 }
 
-// save writes data, unless encoding them failed.
-func save(path string, data []byte, err error) error {
-	if err == nil {
-		err = atomicfile.Write(path, data, 0o666)
-	}
-	if err != nil {
-		return fmt.Errorf("saving %s: %w", path, bare(err))
-	}
-	return nil
-}
-
 func checkPixels(pixels []float32, w, h int) error {
 	if w < 1 || h < 1 || len(pixels) != w*h {
 		return fmt.Errorf("%d values for %d x %d pixels", len(pixels), w, h)
@@ -132,8 +104,9 @@ func checkPixels(pixels []float32, w, h int) error {
 	return nil
 }
 
-// EncodePNG16 returns the file that SavePNG16 writes. The errors are a NotFiniteError, one
-// of the size, and that of ctx if it ends first.
+// EncodePNG16 returns a 16-bit grey PNG of h×w pixels, row by row. The least value becomes 0 and the greatest 65535;
+// both are stored in the text chunk "prismtop" as "min=… max=…", so that value = min + (max − min)·grey/65535. The
+// errors are a NotFiniteError, one of the size, and that of ctx if it ends first.
 func EncodePNG16(ctx context.Context, pixels []float32, w, h int) ([]byte, error) {
 	if err := checkPixels(pixels, w, h); err != nil {
 		return nil, err

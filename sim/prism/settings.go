@@ -2,7 +2,6 @@ package prism
 
 import (
 	"embed"
-	"io/fs"
 
 	"prismtop/profiles/preset"
 	"prismtop/profiles/settings"
@@ -93,13 +92,7 @@ type Settings struct {
 var embedded embed.FS
 
 // Presets returns the named sets of settings that ship with the program.
-func Presets() preset.Shelf {
-	files, err := fs.Sub(embedded, "presets")
-	if err != nil {
-		panic("prism: the embedded presets: " + err.Error())
-	}
-	return preset.Shelf{Table: Table, Files: files, Default: "moon"}
-}
+func Presets() preset.Shelf { return preset.Embedded(Table, embedded, "moon") }
 
 // From reads the values of Table.
 func From(v settings.Values) Settings {

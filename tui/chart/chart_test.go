@@ -68,9 +68,12 @@ func TestLinesAreRunsOfOneStyle(t *testing.T) {
 	c.Text(3, 0, "bbb", theme.Good)
 	c.Text(6, 0, "ccc", theme.Good)
 	th := theme.New(colorprofile.ANSI256, true, false)
-	want := "aaa" + th.SGR(theme.Good) + "bbbccc\x1b[m"
-	if got := c.Lines(th)[0]; got != want {
-		t.Errorf("got %q, want %q", got, want)
+	var want strings.Builder
+	want.WriteString("aaa")
+	th.Open(&want, theme.Good)
+	want.WriteString("bbbccc\x1b[m")
+	if got := c.Lines(th)[0]; got != want.String() {
+		t.Errorf("got %q, want %q", got, want.String())
 	}
 }
 

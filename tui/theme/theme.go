@@ -128,16 +128,6 @@ func (t *Theme) Open(b *strings.Builder, s Style) bool {
 	return true
 }
 
-// SGR returns the sequence written by Open; empty for Plain.
-func (t *Theme) SGR(s Style) string {
-	if s < NumStyles {
-		return t.sgr[s]
-	}
-	var b strings.Builder
-	t.Open(&b, s)
-	return b.String()
-}
-
 // Coarse returns the theme with pictures in the palette's colours, which take half the bytes of
 // 24-bit ones and change less often.
 func (t *Theme) Coarse() *Theme {

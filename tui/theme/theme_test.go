@@ -8,6 +8,13 @@ import (
 	"github.com/charmbracelet/colorprofile"
 )
 
+// opened returns what Open writes.
+func opened(t *Theme, s Style) string {
+	var b strings.Builder
+	t.Open(&b, s)
+	return b.String()
+}
+
 func TestDepthFollowsTheTerminal(t *testing.T) {
 	for _, tt := range []struct {
 		profile colorprofile.Profile
@@ -20,7 +27,7 @@ func TestDepthFollowsTheTerminal(t *testing.T) {
 		{colorprofile.ASCII, "", "3"},
 		{colorprofile.NoTTY, "", "3"},
 	} {
-		got := New(tt.profile, true, false).SGR(Phase1)
+		got := opened(New(tt.profile, true, false), Phase1)
 		if !strings.Contains(got, tt.has) || strings.Contains(got, tt.not) {
 			t.Errorf("%v: %q, want %q and no %q", tt.profile, got, tt.has, tt.not)
 		}
@@ -30,7 +37,7 @@ func TestDepthFollowsTheTerminal(t *testing.T) {
 func TestNoColorUsesWeightOnly(t *testing.T) {
 	th := New(colorprofile.ASCII, true, false)
 	for s := Plain; s < NumStyles; s++ {
-		switch got := th.SGR(s); got {
+		switch got := opened(th, s); got {
 		case "", "\x1b[1m", "\x1b[2m", "\x1b[1;2m":
 		case "\x1b[7m": // reverse is not a colour
 			if s != Selected {
@@ -40,7 +47,7 @@ func TestNoColorUsesWeightOnly(t *testing.T) {
 			t.Errorf("style %d is %q", s, got)
 		}
 	}
-	if got := th.SGR(Shade(Greys, 3, 4)); got != "" {
+	if got := opened(th, Shade(Greys, 3, 4)); got != "" {
 		t.Errorf("a grey is %q", got)
 	}
 }
@@ -50,10 +57,10 @@ func TestPhasesDifferInEveryTheme(t *testing.T) {
 		for _, dark := range []bool{true, false} {
 			th, seen := New(p, dark, false), map[string]Style{}
 			for s := Phase1; s <= Phase8; s++ {
-				if other, twice := seen[th.SGR(s)]; twice {
+				if other, twice := seen[opened(th, s)]; twice {
 					t.Errorf("%v dark=%v: styles %d and %d look the same", p, dark, s, other)
 				}
-				seen[th.SGR(s)] = s
+				seen[opened(th, s)] = s
 			}
 		}
 	}
@@ -62,7 +69,7 @@ func TestPhasesDifferInEveryTheme(t *testing.T) {
 func TestDarkAndLightDiffer(t *testing.T) {
 	dark, light := New(colorprofile.ANSI256, true, false), New(colorprofile.ANSI256, false, false)
 	for _, s := range []Style{Faint, Title, Border, Good, Bad, Warn, Phase1, LossOld, LossNew, Current} {
-		if dark.SGR(s) == light.SGR(s) {
+		if opened(dark, s) == opened(light, s) {
 			t.Errorf("style %d is the same on dark and light", s)
 		}
 	}
@@ -80,14 +87,14 @@ func TestShadesRoundTrip(t *testing.T) {
 					if n, a, b, ok := s.Shades(); !ok || n != m || a != u || b != l {
 						t.Fatalf("Shade(%d,%d,%d) gives back %d,%d,%d,%v", m, u, l, n, a, b, ok)
 					}
-					sgr := th.SGR(s)
+					sgr := opened(th, s)
 					if other, twice := seen[sgr]; twice || sgr == "" {
 						t.Fatalf("%v: style %d of map %d is %q, as style %d", p, s, m, sgr, other)
 					}
 					seen[sgr] = s
 				}
 			}
-			if got, want := th.SGR(Shade(m, -5, 99)), th.SGR(Shade(m, 0, levels-1)); got != want {
+			if got, want := opened(th, Shade(m, -5, 99)), opened(th, Shade(m, 0, levels-1)); got != want {
 				t.Errorf("%v: levels outside are not clamped: %q, want %q", p, got, want)
 			}
 		}
@@ -116,7 +123,7 @@ func TestSequencesOfPictures(t *testing.T) {
 		{colorprofile.ANSI, Shade(Greys, 0, 23), ""},
 		{colorprofile.ASCII, Image(200), ""},
 	} {
-		if got := New(tt.profile, true, false).SGR(tt.style); got != tt.want {
+		if got := opened(New(tt.profile, true, false), tt.style); got != tt.want {
 			t.Errorf("%v: style %x is %q, want %q", tt.profile, tt.style, got, tt.want)
 		}
 	}
@@ -131,7 +138,7 @@ func TestInkBytesAreThoseOfTheSequence(t *testing.T) {
 		th := New(p, true, false)
 		for m := range NumMaps {
 			for level := range m.Levels(th.Depth) {
-				if got, want := m.InkBytes(th.Depth, level), len(th.SGR(Shade(m, level, level)))-len("\x1b[48;m"); got != want {
+				if got, want := m.InkBytes(th.Depth, level), len(opened(th, Shade(m, level, level)))-len("\x1b[48;m"); got != want {
 					t.Errorf("%v: level %d of map %d: %d bytes, want %d", p, level, m, got, want)
 				}
 			}

@@ -8,7 +8,6 @@ package benchmark
 
 import (
 	"embed"
-	"io/fs"
 	"math"
 
 	"prismtop/profiles/preset"
@@ -90,13 +89,7 @@ var Table = settings.NewTable("cyto-tasks", nil,
 var embedded embed.FS
 
 // Presets returns the named sets of settings.
-func Presets() preset.Shelf {
-	files, err := fs.Sub(embedded, "presets")
-	if err != nil {
-		panic("cyto-tasks: the embedded presets: " + err.Error())
-	}
-	return preset.Shelf{Table: Table, Files: files, Default: "cyto-tasks"}
-}
+func Presets() preset.Shelf { return preset.Embedded(Table, embedded, "cyto-tasks") }
 
 // kindOf returns the kind of the tasks.
 func kindOf(v settings.Values) tasks.Kind {

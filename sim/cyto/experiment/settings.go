@@ -9,7 +9,6 @@ package experiment
 import (
 	"embed"
 	"fmt"
-	"io/fs"
 	"strconv"
 	"strings"
 
@@ -101,13 +100,7 @@ const (
 var embedded embed.FS
 
 // Presets returns the named sets of settings.
-func Presets() preset.Shelf {
-	files, err := fs.Sub(embedded, "presets")
-	if err != nil {
-		panic("cyto: the embedded presets: " + err.Error())
-	}
-	return preset.Shelf{Table: Table, Files: files, Default: "cyto-train"}
-}
+func Presets() preset.Shelf { return preset.Embedded(Table, embedded, "cyto-train") }
 
 // From reads the values of Table.
 func From(v settings.Values) Settings {

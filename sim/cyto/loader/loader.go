@@ -206,18 +206,6 @@ func (l *Loader) Set(lane Lane) error {
 	return nil
 }
 
-// SetAugment switches augmentation, from the next batch on. Batches that workers made
-// ahead are dropped and made again.
-func (l *Loader) SetAugment(on bool) error {
-	if on && l.o.Patch == [3]int{} {
-		return errWholeAugmented
-	}
-	l.stop()
-	l.o.Augment = on
-	l.self = l.newMaker()
-	return nil
-}
-
 // Seek continues at a batch of an epoch, as if all before it had been delivered.
 func (l *Loader) Seek(epoch, batch int) error {
 	if epoch < 0 || batch < 0 || batch >= l.batches {

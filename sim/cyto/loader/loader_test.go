@@ -114,35 +114,6 @@ func TestBatchesDoNotDependOnTheLane(t *testing.T) {
 	}
 }
 
-// Augmentation that is switched off leaves the batches that a loader without it makes.
-func TestAugmentationIsSwitchedBetweenBatches(t *testing.T) {
-	d := newNumbered(8, [3]int{2, 6, 6})
-	o := Options{Batch: 8, Patch: [3]int{2, 4, 4}, Shuffle: true, Seed: 3}
-	plain := open(t, d, o)
-	o.Augment, o.Lane = true, Lane{Workers: 2, Persistent: true}
-	changed := open(t, d, o)
-	differ := 0
-	for i := range 12 {
-		if i == 6 {
-			if err := changed.SetAugment(false); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if content(next(t, plain)) != content(next(t, changed)) {
-			differ++
-			if i >= 6 {
-				t.Errorf("batch %d is augmented", i)
-			}
-		}
-	}
-	if differ == 0 {
-		t.Error("augmentation changed nothing")
-	}
-	if err := open(t, d, Options{Batch: 1}).SetAugment(true); err == nil {
-		t.Error("whole images are augmented")
-	}
-}
-
 // Patches are boxes of the item that Items names, and targets of the same place.
 func TestPatchesAreOfTheirItems(t *testing.T) {
 	l := open(t, newNumbered(5, [3]int{3, 4, 5}), Options{Batch: 2, Patch: [3]int{2, 3, 2}, Shuffle: true, Lane: Lane{Workers: 2}})

@@ -4,7 +4,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 
 	"prismtop/profiles/machine"
@@ -95,13 +94,7 @@ const maxBatch = 4096
 var embedded embed.FS
 
 // Presets returns the named sets of settings.
-func Presets() preset.Shelf {
-	files, err := fs.Sub(embedded, "presets")
-	if err != nil {
-		panic("ptycho: the embedded presets: " + err.Error())
-	}
-	return preset.Shelf{Table: Table, Files: files, Default: "ptycho"}
-}
+func Presets() preset.Shelf { return preset.Embedded(Table, embedded, "ptycho") }
 
 // validate checks the rules that involve several settings.
 func validate(v settings.Values) error {

@@ -7,7 +7,6 @@ package training
 
 import (
 	"embed"
-	"io/fs"
 
 	"prismtop/profiles/preset"
 	"prismtop/profiles/settings"
@@ -64,13 +63,7 @@ type Settings struct {
 var embedded embed.FS
 
 // Presets returns the named sets of settings.
-func Presets() preset.Shelf {
-	files, err := fs.Sub(embedded, "presets")
-	if err != nil {
-		panic("training: the embedded presets: " + err.Error())
-	}
-	return preset.Shelf{Table: Table, Files: files, Default: "ptycho-train"}
-}
+func Presets() preset.Shelf { return preset.Embedded(Table, embedded, "ptycho-train") }
 
 // From reads the values of Table.
 func From(v settings.Values) Settings {
