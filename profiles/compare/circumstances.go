@@ -106,13 +106,8 @@ func (t *table) warnings(c *Comparison) (all []Warning) {
 			if run.Growing {
 				warn("growing", "%s goes on: compared is what it has so far", run.Name)
 			}
-			if s.info.Resumed > 0 && s.stretch.start == 0 {
-				text := fmt.Sprintf("%s was resumed after %s: compared is its part since then", run.Name,
-					unit.Plural(int(s.info.Resumed), "iteration", "iterations"))
-				if s.starts > 1 {
-					text += fmt.Sprintf("; @start%d names the one before", s.starts-1)
-				}
-				warn("resumed", "%s", text)
+			if text := s.part(); text != "" {
+				warn("start", "%s %s", run.Name, text)
 			}
 			if run.Dropped > 0 {
 				warn("dropped", "%s lacks %s: the disk could not keep up", run.Name,
@@ -137,6 +132,23 @@ func (t *table) warnings(c *Comparison) (all []Warning) {
 		}
 	}
 	return all
+}
+
+// part says which part of a run of several starts is compared where the stretch names none; empty for a run of one.
+func (s *Sample) part() string {
+	resumed := s.info.Resumed > 0
+	if s.stretch.start > 0 || s.starts < 2 && !resumed {
+		return ""
+	}
+	text := "was restarted: compared is its newest start"
+	if resumed {
+		text = "was resumed after " + unit.Plural(int(s.info.Resumed), "iteration", "iterations") +
+			": compared is its part since then"
+	}
+	if s.starts > 1 {
+		text += fmt.Sprintf("; @start%d names the one before", s.starts-1)
+	}
+	return text
 }
 
 // curves returns the numbers over the runs, for charts.

@@ -191,3 +191,33 @@ func TestALimitIsThatAtTheEnd(t *testing.T) {
 		t.Errorf("settings %+v, left out %+v", c.Settings, c.Sides[1].Runs[0].LeftOut)
 	}
 }
+
+// Of a run of several starts it is said which one is compared, unless the stretch names it.
+func TestTheComparedPartIsNamed(t *testing.T) {
+	for _, c := range []struct {
+		stretch string
+		starts  int
+		resumed int64
+		want    string
+	}{
+		{"", 1, 0, ""}, {"start2", 2, 0, ""}, {"start1", 2, 40, ""},
+		{"", 3, 0, "was restarted: compared is its newest start; @start2 names the one before"},
+		{"change1..", 1, 40, "was resumed after 40 iterations: compared is its part since then"},
+		{"", 2, 1, "was resumed after 1 iteration: compared is its part since then; @start1 names the one before"},
+	} {
+		var stretch Stretch
+		if c.stretch != "" {
+			var err error
+			if stretch, err = ParseStretch(c.stretch); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s := NewSample(Run{}, stretch, 0)
+		for range c.starts {
+			s.Take(&profiles.Event{At: time.Unix(1, 0), Body: &profiles.Begin{Info: profiles.RunInfo{Resumed: c.resumed}}})
+		}
+		if got := s.part(); got != c.want {
+			t.Errorf("%q of %d starts, resumed after %d: %q", c.stretch, c.starts, c.resumed, got)
+		}
+	}
+}
