@@ -257,7 +257,7 @@ func describeChanges(s *profiles.Snapshot) []Change {
 		}
 		reason := ""
 		if !e.HasQuality {
-			reason = "the reconstruction was not compared with the truth on both sides"
+			reason = "the quality was not measured on both sides of the change"
 		}
 		c.Drift, c.DriftReason = number(e.QualityDrift, reason)
 		if r := e.Replica; r != nil {
