@@ -242,3 +242,21 @@ func TestWhatARunMayNotReplace(t *testing.T) {
 	foreign("b.npz", "a.npz", Keep{Last: 2}, "") // they are before iteration 6
 	foreign("b.npz", "a-0000000003.npz", Keep{Last: 2}, "b-0000000003.npz")
 }
+
+// A restart takes no name of which a file is there, also if only the best or an older checkpoint of another run has it.
+func TestARestartTakesFreeNames(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "run.npz")
+	for _, name := range []string{"run.npz", "run-2-best.npz", "run-3-0000000007.npz"} {
+		if err := os.WriteFile(filepath.Join(folder, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for keep, want := range map[Keep]string{{}: "run-2.npz", {Best: true}: "run-3.npz", {Last: 2}: "run-2.npz", {Last: 2, Best: true}: "run-4.npz"} {
+		o := &Checkpoints{Path: path, Keep: keep}
+		f := family{path: path}
+		if next, told := f.next(o), f.foretold(o); next != filepath.Join(folder, want) || told != next {
+			t.Errorf("%+v: %s, foretold %s, want %s", keep, next, told, want)
+		}
+	}
+}
