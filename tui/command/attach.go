@@ -160,7 +160,11 @@ func attachTo(cmd *cobra.Command, found attach.Found, look screen.Options, o att
 		return fmt.Errorf("session %s: %w", found.ID, err)
 	}
 	if why != "" {
-		fmt.Fprintf(cmd.ErrOrStderr(), "prismtop: session %s has ended: %s\n", found.ID, visible.Text(why))
+		text := fmt.Sprintf("prismtop: session %s has ended: %s", found.ID, visible.Text(why))
+		if log := client.Info().Log; log != "" {
+			text += "; what it saved, and how to continue it: " + visible.Text(log)
+		}
+		fmt.Fprintln(cmd.ErrOrStderr(), text)
 	}
 	return nil
 }

@@ -171,7 +171,7 @@ func TestARunIsLeftGoingAndAttachedTo(t *testing.T) {
 	x.Press("q")
 	x.See("D leaves it going")
 	x.Press("y")
-	x.See("has ended: stopped", "status 0")
+	x.See("has ended: stopped; what it saved, and how to continue it: ", "status 0")
 	if got := s.end(30 * time.Second); got != 0 {
 		t.Errorf("status %d", got)
 	}
