@@ -11,6 +11,27 @@ import (
 	"prismtop/sim/workload"
 )
 
+// Machine says what a machine has.
+type Machine struct {
+	// Kernels returns an error if it does not have the kernels.
+	Kernels func(name string) error
+
+	// GPUReason returns the reason why the GPU of a value of the setting device cannot be used, empty if it can. It may
+	// wait for the driver.
+	GPUReason func(device string) string
+}
+
+// Check returns an error if the machine does not have the device or the kernels.
+func (m Machine) Check(v settings.Values, key string) error {
+	switch key {
+	case settings.Device:
+		return workload.CheckDevice(v, m.GPUReason)
+	case "kernels":
+		return m.Kernels(v.Text(key))
+	}
+	return nil
+}
+
 // Device is where the network of a task is computed: the processor, or a GPU beside it.
 type Device struct {
 	// Backend computes the plans.

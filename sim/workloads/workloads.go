@@ -13,6 +13,7 @@ import (
 	"prismtop/sim/curve"
 	"prismtop/sim/cyto/benchmark"
 	"prismtop/sim/cyto/experiment"
+	"prismtop/sim/learning"
 	"prismtop/sim/prism"
 	"prismtop/sim/ptycho"
 	"prismtop/sim/ptycho/inference"
@@ -87,22 +88,24 @@ func PRISM(d Devices) prism.Maker {
 	return prism.Maker{Open: d.openPRISM, Kernels: cpu.CheckKernels, GPUReason: d.gpuReason}
 }
 
+// machine says what the machine has.
+func (d Devices) machine() learning.Machine {
+	return learning.Machine{Kernels: cpu.CheckKernels, GPUReason: d.gpuReason}
+}
+
 // ptychoTraining makes trainings of PtychoPINN's network.
 func ptychoTraining(d Devices) training.Maker {
-	return training.Maker{Open: d.openTraining, Kernels: cpu.CheckKernels, GPUReason: d.gpuReason,
-		Leave: ptycho.TrainedPath}
+	return training.Maker{Open: d.openTraining, Machine: d.machine(), Leave: ptycho.TrainedPath}
 }
 
 // Ptycho makes PtychoPINN's inferences.
 func Ptycho(d Devices) inference.Maker {
-	return inference.Maker{Open: d.openNetwork, Kernels: cpu.CheckKernels, GPUReason: d.gpuReason,
-		Trained: ptycho.TrainedPath}
+	return inference.Maker{Open: d.openNetwork, Machine: d.machine(), Trained: ptycho.TrainedPath}
 }
 
 // Cyto makes trainings of CytoDL's network, and predictions with it.
 func Cyto(d Devices) experiment.Maker {
-	return experiment.Maker{Open: d.openNetwork, Kernels: cpu.CheckKernels, GPUReason: d.gpuReason,
-		Trained: experiment.TrainedPath}
+	return experiment.Maker{Open: d.openNetwork, Machine: d.machine(), Trained: experiment.TrainedPath}
 }
 
 // CytoTasks makes runs of lists of CytoDL's tasks.

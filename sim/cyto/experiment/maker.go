@@ -22,15 +22,10 @@ import (
 
 // Maker makes trainings and predictions: it implements the workload "cyto".
 type Maker struct {
+	learning.Machine
+
 	// Open opens the device of the settings.
 	Open func(v settings.Values) (learning.Device, error)
-
-	// GPUReason returns the reason why the GPU of a value of the setting device cannot be used, empty if Open opens it.
-	// It may wait for the driver.
-	GPUReason func(device string) string
-
-	// Kernels returns an error if this machine does not have the kernels.
-	Kernels func(name string) error
 
 	// Trained returns the path of the file in which a complete training leaves its weights,
 	// and in which a prediction looks for them.
@@ -55,17 +50,6 @@ func (Maker) SameInputs(a, b settings.Values) bool {
 
 // Reads reports whether the images are read from files.
 func (Maker) Reads(v settings.Values) bool { return v.Text("data") != "" }
-
-// Check returns an error if this machine does not have the device or the kernels.
-func (m Maker) Check(v settings.Values, key string) error {
-	switch key {
-	case settings.Device:
-		return workload.CheckDevice(v, m.GPUReason)
-	case "kernels":
-		return m.Kernels(v.Text(key))
-	}
-	return nil
-}
 
 // FitsBeside reports whether a run fits into memory in addition to the given number of
 // bytes.

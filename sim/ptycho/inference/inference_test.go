@@ -43,7 +43,7 @@ func maker(t testing.TB) Maker {
 			b, err := cpu.New(cpu.Options{Threads: v.Int(settings.Threads), Kernels: v.Text("kernels")})
 			return learning.Device{Backend: b}, err
 		},
-		Kernels: cpu.CheckKernels,
+		Machine: learning.Machine{Kernels: cpu.CheckKernels},
 		Trained: func(ptycho.Config) (string, error) { return filepath.Join(folder, "weights.npz"), nil },
 	}
 }

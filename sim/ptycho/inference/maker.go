@@ -26,15 +26,10 @@ import (
 
 // Maker makes inferences: it implements the workload "ptycho".
 type Maker struct {
+	learning.Machine
+
 	// Open opens the device of the settings.
 	Open func(v settings.Values) (learning.Device, error)
-
-	// Kernels returns an error if this machine does not have the kernels.
-	Kernels func(name string) error
-
-	// GPUReason returns the reason why the GPU of a value of the setting device cannot be used, empty if Open opens it.
-	// It may wait for the driver.
-	GPUReason func(device string) string
 
 	// Trained returns the path of the file that training leaves for a network; nil for seeded weights.
 	Trained func(ptycho.Config) (string, error)
@@ -87,16 +82,14 @@ func (Maker) Reads(v settings.Values) bool { return v.Text("data") != "" }
 func (m Maker) Check(v settings.Values, key string) error {
 	switch key {
 	case settings.Device:
-		if err := workload.CheckDevice(v, m.GPUReason); err != nil {
+		if err := m.Machine.Check(v, key); err != nil {
 			return err
 		}
 		return m.withinLimit(v, settings.BatchSize)
-	case "kernels":
-		return m.Kernels(v.Text(key))
 	case settings.BatchSize, settings.MemoryLimit, "amp":
 		return m.withinLimit(v, key)
 	}
-	return nil
+	return m.Machine.Check(v, key)
 }
 
 // withinLimit returns an error that names a key if a batch needs more memory than the limit.

@@ -15,15 +15,10 @@ import (
 
 // Maker makes trainings: it implements the workload "ptycho-training".
 type Maker struct {
+	learning.Machine
+
 	// Open opens the device of the settings. Closing its backend ends its threads.
 	Open func(s *Settings) (Device, error)
-
-	// Kernels returns an error if this machine does not have the kernels.
-	Kernels func(name string) error
-
-	// GPUReason returns the reason why the GPU of a value of the setting device cannot be used, empty if Open opens it.
-	// It may wait for the driver.
-	GPUReason func(device string) string
 
 	// Leave returns the file in which a complete training leaves its weights; nil for
 	// none.
@@ -81,17 +76,6 @@ func (m Maker) SameInputs(a, b settings.Values) bool {
 
 // Reads reports whether the scan is a file.
 func (m Maker) Reads(v settings.Values) bool { return v.Text("data") != "" }
-
-// Check returns an error if this machine does not have the device or the kernels.
-func (m Maker) Check(v settings.Values, key string) error {
-	switch key {
-	case settings.Device:
-		return workload.CheckDevice(v, m.GPUReason)
-	case "kernels":
-		return m.Kernels(v.Text(key))
-	}
-	return nil
-}
 
 // FitsBeside reports whether a training fits into memory in addition to the given number
 // of bytes.
