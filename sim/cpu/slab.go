@@ -22,17 +22,15 @@ type slab struct {
 // hugePage is the size of a huge page.
 const hugePage = 2 << 20
 
-// newSlab makes a zeroed slab of size bytes, aligned to a cache line, or to a huge page if it fills one.
+// newSlab makes a zeroed slab of size bytes, aligned to a cache line.
 func newSlab(size int64) slab {
-	align := int64(alignment)
-	if size >= hugePage {
-		align = hugePage
-	}
-	words := make([]uint64, (size+align)/8+1)
+	words := make([]uint64, (size+alignment)/8+1)
 	base := unsafe.Pointer(&words[0])
-	skip := -uintptr(base) & uintptr(align-1)
+	skip := -uintptr(base) & (alignment - 1)
 	base = unsafe.Add(base, skip)
-	adviseHuge(base, size)
+	if size >= hugePage {
+		adviseHuge(base, size)
+	}
 	return slab{words: words, base: base, size: size}
 }
 
