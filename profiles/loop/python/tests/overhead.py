@@ -5,7 +5,8 @@ The loop long takes 5 ms a step on one thread. cuda and cuda-long need a GPU: of
 kernels. Their time is the clock's, from an idle device to an idle device.
 
 Two processes would differ by where their memory lies, by up to a fifth of such a step and for as long as they run: more than what is looked for.
-Blocks are as short as two boundaries allow, so that other programs disturb both of a pair alike. PRISMTOP_MODULE names the folder of another module to measure."""
+Blocks are short, so that other programs disturb both of a pair alike. No boundary comes in one: what is done there is timed by itself, as often as a
+loop does it, and divided by its steps. PRISMTOP_MODULE names the folder of another module to measure."""
 import os
 import random
 import subprocess
@@ -15,7 +16,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MODULE = os.environ.get("PRISMTOP_MODULE", os.path.dirname(HERE))
-BLOCK = {"tiny": 800, "cnn": 60, "long": 40, "cuda": 120, "cuda-long": 30}  # steps, after half as many that are not timed: two boundaries
+BLOCK = {"tiny": 200, "cnn": 20, "long": 8, "cuda": 20, "cuda-long": 10}  # steps, after half as many that are not timed
 LONG = 5e6  # ns, of a step of the loop long
 
 
@@ -61,7 +62,7 @@ def measure(which, mode, seconds):
             loss_of(model(x), y).backward()
             optimizer.step()
 
-    def timed(n, source, hooked=False):
+    def timed(n, source):
         if device.type == "cpu":
             clock, settle = time.thread_time_ns, lambda: None  # noqa: E731
         else:
@@ -69,8 +70,6 @@ def measure(which, mode, seconds):
         settle()
         begun = clock()
         steps(n, source)
-        if hooked:  # a block pays for the records of its own steps
-            loop.fold()
         settle()
         return (clock() - begun) / n
     source = batches(size)
@@ -80,7 +79,6 @@ def measure(which, mode, seconds):
         steps(10, source)
 
     def off():
-        loop.fold()
         guest.hot = 0
         guest.unhook()
 
@@ -88,15 +86,20 @@ def measure(which, mode, seconds):
         guest.handles = [optim.register_optimizer_step_pre_hook(guest.before_step), optim.register_optimizer_step_post_hook(guest.after_step)]
         for patch in guest.patches if mode == "watched" else []:
             patch.put()
-        loop.clear(time.monotonic_ns())
-        loop.due = time.monotonic_ns() + random.randrange(prismtop.LAG)  # a boundary may come at any place of a block
         guest.settle()
+        loop.due = 1 << 62
+
+    def boundary():
+        """What is done at a boundary, which comes after so many steps."""
+        begun = time.thread_time_ns()
+        loop.turn()
+        return time.thread_time_ns() - begun
     off()
     if which == "long":
         fitted = batches(32)
         timed(8, fitted)
         source = batches(max(1, round(32 * LONG / min(timed(8, fitted) for _ in range(9)))))
-    pairs, until, block = [], time.time() + seconds, BLOCK[which]
+    pairs, boundaries, waiting, until, block = [], [], 0, time.time() + seconds, BLOCK[which]
     while time.time() < until or len(pairs) < 20:
         pair = [0.0, 0.0]
         for hooked in random.sample((0, 1), 2):
@@ -105,9 +108,11 @@ def measure(which, mode, seconds):
             if mode == "watched":
                 reader.beat(time.monotonic_ns())
             steps(block // 2, source)
-            if hooked:
-                loop.fold()
-            pair[hooked] = timed(block, source, hooked)
+            pair[hooked] = timed(block, source)
+            waiting += hooked * (block + block // 2)
+            if hooked and waiting * pair[1] >= prismtop.LAG:
+                boundaries.append(boundary() / waiting)
+                waiting = 0
             if hooked:
                 off()
         pairs.append(pair)
@@ -115,8 +120,9 @@ def measure(which, mode, seconds):
     differences, n = sorted(b - a for a, b in pairs), len(pairs)
     plain = sorted(a for a, _ in pairs)[n // 2]
     middle, low, high = (differences[min(max(0, int(n / 2 + k * n ** .5)), n - 1)] for k in (0, -1, 1))
-    print(f"{which}, {mode}: a step takes {plain / 1e6:.3f} ms, with prismtop {middle / 1e3:+.1f} us [{low / 1e3:+.1f}, {high / 1e3:+.1f}] = {100 * middle / plain:+.2f} %, "
-          f"median of {n} pairs of blocks of {BLOCK[which]} steps with its 95 % interval", flush=True)
+    each = sum(boundaries) / len(boundaries)
+    print(f"{which}, {mode}: a step takes {plain / 1e6:.3f} ms, with prismtop {(middle + each) / 1e3:+.1f} us [{(low + each) / 1e3:+.1f}, {(high + each) / 1e3:+.1f}] = "
+          f"{100 * (middle + each) / plain:+.2f} %: hooks, by the median of {n} pairs of blocks of {BLOCK[which]} steps with its 95 % interval, and {each / 1e3:.1f} us of {len(boundaries)} boundaries", flush=True)
 
 
 def parts():
