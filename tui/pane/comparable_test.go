@@ -127,6 +127,16 @@ func TestTheSettingsPaneClaimsNoSharedEffect(t *testing.T) {
 	if got, _ := newSettingsView(tuitest.Host{}).effectOf(s, "amp"); !strings.Contains(got, "−22.9 %") {
 		t.Errorf("amp: %q", got)
 	}
+	decided := tuitest.Together() // a press that was decided before another key was
+	for i := range decided.Effects {
+		if e := &decided.Effects[i]; e.Key == "amp" && len(e.With) == 0 {
+			e.Enough, e.Closed = false, true
+			e.Replica = &profiles.AblationRow{Key: "amp", Off: "off", On: "bf16", Effect: -0.11, Low: -0.2, High: -0.06, Groups: 20, Final: true}
+		}
+	}
+	if got, _ := newSettingsView(tuitest.Host{}).effectOf(decided, "amp"); !strings.Contains(got, "−11.0 % [−20,−6]") {
+		t.Errorf("amp, decided: %q", got)
+	}
 	if got, _ := newSettingsView(tuitest.Host{}).effectOf(s, "measurement_cache"); got != "" {
 		t.Errorf("changed with another: %q", got)
 	}

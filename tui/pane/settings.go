@@ -314,10 +314,14 @@ func (p *settingsView) effectOf(s *profiles.Snapshot, key string) (string, theme
 	without := ""
 	for i := len(s.Effects) - 1; i >= 0 && without == ""; i-- {
 		switch e := &s.Effects[i]; {
-		case e.Key != key || len(e.With) > 0 || !e.Enough:
+		case e.Key != key || len(e.With) > 0:
+		case words.Replicated(e):
+			said, style := outcome(s, e)
+			return effectFor(s.Settings.Table(), key, e.After, said, e.Replica.Low, e.Replica.High, ""), style
+		case !e.Enough:
 		case e.Comparable():
-			return effectFor(s.Settings.Table(), key, e.After, unit.SignedPercent(e.Shift), e.Low, e.High, ""),
-				verdict(e)
+			said, style := outcome(s, e)
+			return effectFor(s.Settings.Table(), key, e.After, said, e.Low, e.High, ""), style
 		default:
 			without = words.FittingOrLast(settingHelpX-settingEffectX-1, incomparable(p.host, s, e)...)
 		}

@@ -255,8 +255,8 @@ func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 		return next
 	}
 	m.rebind(s)
-	if !rewound(m.snap, s) {
-		m.tellNews(m.snap, s)
+	if !rewound(m.snap, s) && m.tellNews(m.snap, s) {
+		clear(m.wishes) // what was refused will not come
 	}
 	if !m.keys.can(profiles.PlayCommand) && !m.listing() {
 		m.help.openOnFailure(m.snap, s)

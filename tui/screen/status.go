@@ -80,8 +80,9 @@ func (a *answers) news(lines ...string) {
 	a.status = status{text: visible.Text(strings.Join(lines, separator)), news: true, until: now.Add(statusLife)}
 }
 
-// tellNews shows the lines of the log that a snapshot adds to the one before, nil for none.
-func (a *answers) tellNews(before, s *profiles.Snapshot) {
+// tellNews shows the lines of the log that a snapshot adds to the one before, nil for none, and reports whether a
+// request was refused.
+func (a *answers) tellNews(before, s *profiles.Snapshot) bool {
 	var texts []string
 	refused := ""
 	for _, l := range words.NewLines(before, s) {
@@ -92,11 +93,12 @@ func (a *answers) tellNews(before, s *profiles.Snapshot) {
 	}
 	if refused != "" { // the answer to a request
 		a.complain(refused)
-		return
+		return true
 	}
 	if len(texts) > 0 {
 		a.news(texts...)
 	}
+	return false
 }
 
 // sayOutcome shows lines of news as the outcome that was announced. They may be about something else, and

@@ -233,6 +233,14 @@ func TestUndoGoesBackOneChangeAfterAnother(t *testing.T) {
 	if got := r.Called(); !slices.Equal(got, want) {
 		t.Errorf("called %q, want %q", got, want)
 	}
+	press(m, "m")
+	refusal := *s // that the run finds only when it is to obey
+	refusal.Log = append(slices.Clone(s.Log), profiles.LogLine{At: s.Elapsed, Text: "measurement_cache stays true: no", Refused: true})
+	m.Update(snapshotMsg{&refusal})
+	press(m, "u")
+	if got := lastLine(m); !strings.Contains(got, "nothing to undo") {
+		t.Errorf("after a refusal by the run the footer says %q", got)
+	}
 	r.Refuse = errors.New("no")
 	press(m, "m", "u")
 	if got := lastLine(m); !strings.Contains(got, "nothing to undo") {

@@ -35,8 +35,21 @@ func (h *history) push(s undoStep) {
 	}
 }
 
+// drop removes the newest steps all of whose changes are void.
+func (h *history) drop(void func(flip) bool) {
+	for n := len(h.steps); n > 0; n-- {
+		for _, f := range h.steps[n-1] {
+			if !void(f) {
+				return
+			}
+		}
+		h.steps = h.steps[:n-1]
+	}
+}
+
 // undo requests the settings before the last change that has not been undone yet.
 func (t *tuning) undo() {
+	t.history.drop(func(f flip) bool { return t.asked(f.key) == f.before }) // the run refused them
 	n := len(t.history.steps)
 	if n == 0 {
 		t.say(nothingToUndo)
