@@ -274,8 +274,8 @@ func keptLines(p *recording.Pruned, folder string, limit int64) (lines []string)
 			"next run continues")
 	}
 	if p.Kept > limit {
-		lines = append(lines, fmt.Sprintf("%s holds %s in files that a run never deletes (running, damaged, or not "+
-			"named by prismtop): more than --record-limit, which is %s",
+		lines = append(lines, fmt.Sprintf("%s holds %s in files that a run never deletes (running, damaged, "+
+			"copied, or not named by prismtop): more than --record-limit, which is %s",
 			folder, unit.Size(p.Kept), unit.Limit(limit)))
 	}
 	return lines
