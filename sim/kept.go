@@ -131,17 +131,15 @@ func (m member) related(other member) bool {
 }
 
 // Foreign returns a checkpoint of another run that a run would replace, which keeps its newest one at path and goes on
-// from a checkpoint, nil for a new run; empty for none. A damaged one counts as another run's. The only error is that
-// of ctx.
+// from a checkpoint, nil for a new run; empty for none. A damaged one counts as another run's, and so does one that
+// went on from the checkpoint, or from a copy of it, under another name. The only error is that of ctx.
 func (k Keep) Foreign(ctx context.Context, path string, from *Resumed) (string, error) {
 	f := family{path: path}
 	var own []member
 	var iteration int64
 	if from != nil {
 		iteration = from.Iteration
-		if f.has(from.Path) || sameFile(from.Path, path) {
-			own = append(own, member{filepath.Base(from.Path), &from.Run})
-		}
+		own = append(own, member{filepath.Base(from.Path), &from.Run})
 	}
 	for _, at := range append([]string{path}, k.beside(path, iteration)...) {
 		if !checkpoint.Is(at) || from != nil && sameFile(at, from.Path) {
@@ -155,7 +153,7 @@ func (k Keep) Foreign(ctx context.Context, path string, from *Resumed) (string, 
 			return at, nil
 		}
 		m := member{filepath.Base(at), &c.Run}
-		if !slices.ContainsFunc(own, m.related) {
+		if !slices.ContainsFunc(own, m.related) || !f.has(from.Path) && c.Iteration > iteration {
 			return at, nil
 		}
 		own = append(own, m)

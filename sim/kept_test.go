@@ -232,6 +232,13 @@ func TestWhatARunMayNotReplace(t *testing.T) {
 	foreign("a.npz", "a-0000000003.npz", keep, "")
 	foreign("c.npz", "a.npz", keep, "")
 	foreign("b.npz", "a.npz", Keep{}, "b.npz")
+	for copied, from := range map[string]string{"copy.npz": "a.npz", "early.npz": "a-0000000003.npz"} {
+		if err := copyFile(at(from), at(copied)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	foreign("a.npz", "copy.npz", Keep{}, "")
+	foreign("a.npz", "early.npz", Keep{}, "a.npz") // it went further
 	if err := os.Rename(at("b.npz"), at("a-0000000009.npz")); err != nil {
 		t.Fatal(err)
 	}
