@@ -232,6 +232,20 @@ type OverLimit struct {
 	Side int // index of Comparison.Sides
 }
 
+// tooWide returns the time of programs that ran by turns whose interval would not have shown twice a share; nil for
+// none.
+func (c *Comparison) tooWide(k int, limit float64) *Row {
+	for i := range c.Rows {
+		r := &c.Rows[i]
+		d := &r.Against[k-1]
+		timed := r.Group == Speed && r.Better == profiles.LessIsBetter && d.Verdict != NotComparable
+		if c.Design == Alternating && timed && d.High > 2*limit && d.High-d.Low > 2*limit && d.Low <= limit {
+			return r
+		}
+	}
+	return nil
+}
+
 // Undecided says why a comparison cannot tell whether times are worse by more than a share; empty if
 // it can.
 func (c *Comparison) Undecided(limit float64) string {
@@ -245,6 +259,10 @@ func (c *Comparison) Undecided(limit float64) string {
 		}
 		if !timed {
 			return "the times of " + c.Sides[k].Name + " cannot be compared: " + reason
+		}
+		if r := c.tooWide(k, limit); r != nil {
+			return fmt.Sprintf("%s: %s differs by %s: more rounds narrow that", c.Sides[k].Name, r.Title,
+				strings.TrimSpace(r.Interval(k-1)))
 		}
 		if k <= len(c.Common) && !c.Common[k-1].Judged &&
 			stats.AtMost(limit).Judge(c.Common[k-1].Low, c.Common[k-1].High) == stats.Above {

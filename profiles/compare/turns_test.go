@@ -135,6 +135,25 @@ func TestProgramsByTurns(t *testing.T) {
 	}
 }
 
+// An interval that would not have shown twice the limit says that it cannot be told; one that shows more than the limit
+// tells.
+func TestATooWideIntervalTellsNothing(t *testing.T) {
+	for _, tt := range []struct {
+		design    Design
+		low, high float64
+		said      bool
+	}{
+		{Alternating, -0.54, 4.49, true}, {Alternating, -0.03, 0.04, false}, {Alternating, -0.02, 0.09, false}, {Alternating, 0.06, 0.5, false},
+		{Alternating, -0.01, 0.12, true}, {Separate, -0.54, 4.49, false},
+	} {
+		c := &Comparison{Design: tt.design, Sides: make([]Side, 2), Rows: []Row{{Group: Speed, Title: "iteration", Better: profiles.LessIsBetter,
+			Against: []Difference{{Verdict: InNoise, Low: tt.low, High: tt.high}}}}}
+		if said := c.Undecided(0.05); (said != "") != tt.said {
+			t.Errorf("%v [%v, %v]: %q", tt.design, tt.low, tt.high, said)
+		}
+	}
+}
+
 // docs/compare.md describes every field of the JSON.
 func TestTheDocumentDescribesTheJSON(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "compare.md"))

@@ -3,8 +3,10 @@ package outside
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"prismtop/profiles"
 	"prismtop/profiles/loop"
@@ -58,6 +60,17 @@ var wishes = map[string]string{
 	"layout": "l", "attention": "t", "cudnn_benchmark": "b",
 }
 
+// letter returns the key that a knob of the program's own asks for: a letter of its name that no knob of PyTorch's has.
+func letter(name string, knobs []loop.Knob) string {
+	for _, r := range name + strings.ToUpper(name) {
+		taken := func(k loop.Knob) bool { return k.Why == "" && wishes[k.Key] == string(r) }
+		if unicode.IsLetter(r) && !slices.ContainsFunc(knobs, taken) {
+			return string(r)
+		}
+	}
+	return name[:1]
+}
+
 // Table makes the table of a loop's settings, and the preset with the values in force.
 func Table(g *loop.Greeting) (preset.Shelf, error) {
 	var entries []settings.Entry
@@ -76,7 +89,7 @@ func Table(g *loop.Greeting) (preset.Shelf, error) {
 			move = settings.MoveToggle
 			e = e.Listed(i + 1)
 		}
-		e = e.Press(cmp.Or(wishes[k.Key], k.Key[:1]), move,
+		e = e.Press(cmp.Or(wishes[k.Key], letter(k.Key, g.Knobs)), move,
 			visible.Text(strings.ReplaceAll(k.Key, "_", " "))).Foremost(foremost)
 		switch k.Price {
 		case loop.Cheap:

@@ -112,7 +112,10 @@ func Decision(t *settings.Table, a *profiles.Ablation, cores int, mark string) [
 		what = fmt.Sprintf("%s%s %s→%s", mark, SettingName(t, r.Key), SettingText(t, r.Key, r.Off, cores),
 			SettingText(t, r.Key, r.On, cores))
 	}
-	if r.Judge() == profiles.Undecided {
+	switch r.Judge() {
+	case profiles.Unjudged: // it has no interval
+		return []string{what + ": " + r.Verdict(), mark + r.Verdict()}
+	case profiles.Undecided:
 		return []string{what + ": " + a.Ended, mark + a.Ended}
 	}
 	text := r.Verdict()

@@ -1,10 +1,12 @@
 package words
 
 import (
+	"math"
 	"strings"
 	"testing"
 
 	"prismtop/profiles"
+	"prismtop/profiles/settings"
 	"prismtop/sim/prism"
 	"prismtop/tui/tuitest"
 )
@@ -59,5 +61,13 @@ func TestAChangeSaysItsValueLast(t *testing.T) {
 		if got := ChangedIn(prism.Table, e, 2, w); got != want {
 			t.Errorf("%d cells: %q, want %q", w, got, want)
 		}
+	}
+}
+
+// A decision without an interval has none beside it.
+func TestADecisionWithoutAnIntervalShowsNone(t *testing.T) {
+	a := &profiles.Ablation{Rows: []profiles.AblationRow{{Key: "x", Off: "2", On: "4", Sequential: true, Effect: -1, Low: -1, High: math.Inf(1), Final: true}}}
+	if got := Decision(settings.NewTable("test", nil), a, 2, ""); got[0] != "x: not decided" {
+		t.Errorf("it says %q", got)
 	}
 }

@@ -30,7 +30,8 @@ def unseen(error):
         seen.add(id(error))
         frames, at = [], error.__traceback__
         while at is not None:
-            if os.path.dirname(at.tb_frame.f_code.co_filename) != HERE:
+            folder, name = os.path.split(at.tb_frame.f_code.co_filename)
+            if folder != HERE or not name.startswith(("prismtop.", "prismtop_", "sitecustomize.")):  # beside a program there are its own
                 frames.append(at)
             at = at.tb_next
         for frame, following in zip(frames, frames[1:] + [None]):

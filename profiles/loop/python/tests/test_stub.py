@@ -1035,6 +1035,9 @@ def train(n):
     def test_a_traceback_has_the_programs_frames_alone(self):
         for fault, at in (("1/0", "forward"), ("signal.raise_signal(signal.SIGINT)", "forward"), ("raise ValueError from KeyError()", "forward")):
             with self.subTest(fault):
+                for name in os.listdir(MODULE):  # beside the program, as for a run without prismtop
+                    if name.startswith("prismtop") and name.endswith(".py"):
+                        shutil.copy(os.path.join(MODULE, name), self.folder)
                 program = os.path.join(self.folder, "fails.py")
                 with open(program, "w") as f:
                     f.write("import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n" + self.LOOP.replace("return x", "\n        if self.n == 6: %s\n        self.n += 1\n        return x" % fault)
