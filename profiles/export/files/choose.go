@@ -68,7 +68,11 @@ func (t Target) Replaceable() error {
 	if !several {
 		own = []string{"." + t.Format()}
 	}
-	for _, path := range t.Files() {
+	for i, path := range t.Files() {
+		mark := t.format.mark
+		if i > 0 {
+			mark = t.format.second
+		}
 		at, err := atomicfile.Target(path)
 		if err != nil {
 			continue // opening it says why it cannot be written
@@ -81,10 +85,12 @@ func (t Target) Replaceable() error {
 		switch {
 		case !slices.ContainsFunc(own, func(s string) bool { return strings.HasSuffix(name, s) }):
 			why = "is no " + own[0]
-		case !atomicfile.Marked(at, t.format.mark):
-			why = "nothing in it says that prismtop wrote it"
-		default:
+		case atomicfile.Marked(at, mark):
 			continue
+		case i == 0 && t.format.second != nil && atomicfile.Marked(at, t.format.second):
+			why = "belongs to another export"
+		default:
+			why = "nothing in it says that prismtop wrote it"
 		}
 		which := ""
 		if path != t.Path {

@@ -40,8 +40,8 @@ type format struct {
 	pictured bool
 	// live is true for a format whose files others read while they are appended; its writer flushes.
 	live bool
-	// mark tells a file of the format that prismtop wrote.
-	mark atomicfile.Mark
+	// mark tells a file of the format that prismtop wrote, second the second of its files.
+	mark, second atomicfile.Mark
 	// start makes a writer to the files.
 	start func(to []io.Writer, from export.Source) writer
 }
@@ -49,7 +49,7 @@ type format struct {
 // formats are all formats, as listed in messages.
 var formats = []format{
 	{name: "chrome", mark: atomicfile.Begins(trace.Begins).And(atomicfile.Holds(`"prismtop `)), start: startTrace},
-	{name: "csv", paths: tables, mark: atomicfile.Begins(table.Begins...), start: func(to []io.Writer, from export.Source) writer { return table.New(to[0], to[1], from.Schema) }},
+	{name: "csv", paths: tables, mark: atomicfile.Begins(table.Begins[0]), second: atomicfile.Begins(table.Begins[1]), start: func(to []io.Writer, from export.Source) writer { return table.New(to[0], to[1], from.Schema) }},
 	{name: "tensorboard", paths: inFolder, pictured: true, live: true, mark: atomicfile.Holds(), start: func(to []io.Writer, _ export.Source) writer { return tensorboard.New(to[0]) }},
 	{name: "pprof", mark: atomicfile.Holds("prismtop "), start: func(to []io.Writer, from export.Source) writer { return steps.New(to[0], from.Version) }},
 	{name: "png", mark: atomicfile.Holds(figure.MarkPNG), start: func(to []io.Writer, from export.Source) writer { return figure.NewPNG(to[0], from) }},
