@@ -53,8 +53,8 @@ type loop struct {
 	fork      *experiment.Fork // nil where none is under way
 	declined  string           // why the command being carried out was refused, empty if it was not
 
-	// held is the quality of the newest iteration, until it is known whether the run goes on: that of what it leaves
-	// replaces it.
+	// held is the quality of the newest iteration of a run that keeps its output, until it is known whether the run
+	// goes on: that of what is saved replaces it.
 	held  profiles.Measurement
 	holds bool
 	// concluded reports that the newest iteration ended a unit of work, and measured what would be saved.
@@ -304,12 +304,20 @@ func (l *loop) end(cut context.Context, err error) error {
 	return l.failure
 }
 
-// measureFinal publishes the quality of what a run leaves, whether that is written or not, so that what is said of the
-// run is said of the picture. One that cannot be measured keeps the newest quality. It replaces what was held of the
-// same iteration, which is of before its update.
+// comparesFinal returns the task of a run that keeps its output, if it compares what it leaves with the truth.
+func (l *loop) comparesFinal() workload.FinalComparer {
+	if c, ok := l.work.(workload.FinalComparer); ok && l.run.options.KeepOutput {
+		return c
+	}
+	return nil
+}
+
+// measureFinal publishes the quality of what a run that keeps its output leaves, so that what is said of the run is
+// said of the picture that is written. One that cannot be measured keeps the newest quality. It replaces what was held
+// of the same iteration, which is of before its update.
 func (l *loop) measureFinal(cut context.Context) {
-	c, ok := l.work.(workload.FinalComparer)
-	if !ok || l.index == 0 || l.concluded {
+	c := l.comparesFinal()
+	if c == nil || l.index == 0 || l.concluded {
 		return
 	}
 	values, err := c.FinalQuality(cut)
@@ -376,8 +384,7 @@ func (l *loop) iterate(cut context.Context) error {
 		limit = l.comparing.tuned
 	}
 	last := err != nil || outcome.Finished || limit != ""
-	_, compares := l.work.(workload.FinalComparer)
-	final := last && err == nil && !outcome.UnitEnded && compares // measured when it is as it is saved
+	final := last && err == nil && !outcome.UnitEnded && l.comparesFinal() != nil // measured when it is as it is saved
 	measured, hasMeasured, failed := l.view.look(cut, l.work, rec, &outcome, last, err == nil && !final)
 	if failed != nil {
 		return fmt.Errorf("iteration %d: %w", l.index, failed)
@@ -393,8 +400,8 @@ func (l *loop) iterate(cut context.Context) error {
 	}
 
 	if hasMeasured {
-		l.held, l.holds = profiles.Measurement{Iteration: l.index, Unit: rec.Unit, Values: measured}, true
-		if outcome.UnitEnded || !compares {
+		l.held = profiles.Measurement{Iteration: l.index, Unit: rec.Unit, Values: measured}
+		if l.holds = true; outcome.UnitEnded || l.comparesFinal() == nil {
 			l.release()
 		}
 	}
