@@ -261,7 +261,7 @@ func (c *Comparison) Undecided(limit float64) string {
 			return "the times of " + c.Sides[k].Name + " cannot be compared: " + reason
 		}
 		if r := c.tooWide(k, limit); r != nil {
-			return fmt.Sprintf("%s: %s differs by %s: more rounds narrow that", c.Sides[k].Name, r.Title,
+			return fmt.Sprintf("%s: %s differs by %s: more starts of both narrow that", c.Sides[k].Name, r.Title,
 				strings.TrimSpace(r.Interval(k-1)))
 		}
 		if k <= len(c.Common) && !c.Common[k-1].Judged &&

@@ -23,9 +23,9 @@ const tiedFlag = "tied"
 
 // With --base, two checkouts of a program run by turns.
 const (
-	turnsTime   = time.Minute // of all turns together, unless --max-time says otherwise
-	leastStarts = 4           // of both programs
-	mostStarts  = 8
+	turnsTime   = time.Minute      // of all turns together, unless --max-time says otherwise
+	leastStarts = 4                // of both programs
+	mostStarts  = 32               // in four minutes of turns
 	turnsWithin = 10 * time.Minute // until a program has taken its first steps: it may compile its model
 )
 
@@ -51,7 +51,7 @@ func (f *pythonFlags) byTurns(cmd *cobra.Command, args []string) error {
 	if cmd.Flags().Changed("max-time") {
 		length, _ = cmd.Flags().GetDuration("max-time")
 	}
-	starts := min(max(leastStarts, int(length*mostStarts/turnsTime)), mostStarts)
+	starts := min(max(leastStarts, int(8*length/turnsTime)), mostStarts)
 	o := builds.Options{Starts: starts, Time: length, Within: turnsWithin}
 	for i, folder := range [2]string{f.base, "."} {
 		name, err := filepath.Abs(folder)
