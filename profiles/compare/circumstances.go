@@ -239,7 +239,8 @@ func (c *Comparison) tooWide(k int, limit float64) *Row {
 		r := &c.Rows[i]
 		d := &r.Against[k-1]
 		timed := r.Group == Speed && r.Better == profiles.LessIsBetter && d.Verdict != NotComparable
-		if c.Design == Alternating && timed && d.High > 2*limit && d.High-d.Low > 2*limit && d.Low <= limit {
+		if c.Design == Alternating && timed && stats.AtMost(limit).Judge(d.Low, d.High) != stats.Above &&
+			stats.AtMost(2*limit).Judge(d.Low, d.High) == stats.Undecided {
 			return r
 		}
 	}
