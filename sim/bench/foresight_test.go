@@ -11,6 +11,7 @@ import (
 	"prismtop/profiles/preset"
 	"prismtop/profiles/stream"
 	"prismtop/sim"
+	"prismtop/sim/workload"
 	"prismtop/sim/workloads"
 )
 
@@ -41,14 +42,21 @@ func TestARunIsForeseen(t *testing.T) {
 	}
 }
 
-// Of a workload that does not foresee its memory, what the measured iterations held is known.
-func TestMemoryIsMeasuredWhereItIsNotForeseen(t *testing.T) {
+// foresightOfCurve foresees the preset curve.
+func foresightOfCurve(t *testing.T) (workload.Maker, *Foresight, error) {
+	t.Helper()
 	v, _, err := preset.Resolve(preset.Sources{Shelves: workloads.Presets(), Preset: "curve"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	maker := workloads.Of(v).Maker(workloads.Devices{})
 	f, err := Foresee(t.Context(), maker, v)
+	return maker, f, err
+}
+
+// Of a workload that does not foresee its memory, what the measured iterations held is known.
+func TestMemoryIsMeasuredWhereItIsNotForeseen(t *testing.T) {
+	maker, f, err := foresightOfCurve(t)
 	if err != nil || f.Known || f.Held || f.Most != 1e6 {
 		t.Fatalf("%+v, %v", f, err)
 	}
@@ -59,12 +67,7 @@ func TestMemoryIsMeasuredWhereItIsNotForeseen(t *testing.T) {
 
 // The peak includes what the end of a recording takes.
 func TestThePeakIncludesTheEndOfWatching(t *testing.T) {
-	v, _, err := preset.Resolve(preset.Sources{Shelves: workloads.Presets(), Preset: "curve"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	maker := workloads.Of(v).Maker(workloads.Devices{})
-	f, err := Foresee(t.Context(), maker, v)
+	maker, f, err := foresightOfCurve(t)
 	if err != nil {
 		t.Fatal(err)
 	}
