@@ -31,7 +31,7 @@ const (
 
 // passedOn are the flags that apply to both programs, withBase the others that may be joined with --base.
 var passedOn, withBase = []string{"python", "module", "set", "nvtx"},
-	[]string{"base", "max-time", "fail-over", "markdown", "json", "headless", "quiet", "config"}
+	[]string{"base", "max-time", "fail-over", "markdown", "json", "headless", "quiet"}
 
 // byTurns runs the program of the current folder and that of the base by turns, and compares them.
 func (f *pythonFlags) byTurns(cmd *cobra.Command, args []string) error {
@@ -77,6 +77,9 @@ func (f *pythonFlags) turnsFlags(cmd *cobra.Command, args []string) (arguments [
 		}
 	})
 	if err != nil {
+		return nil, err
+	}
+	if _, _, err := f.commandLine(cmd, args); err != nil {
 		return nil, err
 	}
 	if !machine.SeesDescendants {
