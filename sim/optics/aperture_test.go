@@ -194,7 +194,7 @@ func TestMaskCacheGivesTheSameMasksOnAndOff(t *testing.T) {
 		t.Errorf("off: counters %+v", c)
 	}
 	ctx := t.Context()
-	if allocations := testing.AllocsPerRun(10, func() { _, _ = off.Mask(ctx, Aperture{Radius: 3}, Point{}) }); allocations != 0 {
+	if allocations := testing.AllocsPerRun(20, func() { _, _ = off.Mask(ctx, Aperture{Radius: 3}, Point{}) }); allocations != 0 {
 		t.Errorf("off: %v allocations", allocations)
 	}
 }

@@ -166,7 +166,7 @@ func TestTransformsAllocateNothing(t *testing.T) {
 		n := s[0] * s[1]
 		p, _ := NewPlan(s[0], s[1])
 		x, r := randomPlane(n, 1), make([]float32, n)
-		if a := testing.AllocsPerRun(5, func() {
+		if a := testing.AllocsPerRun(20, func() {
 			p.Forward(x, x, nil)
 			p.CentredInverse(x, x, Bounds{}, nil)
 			p.CentredForwardReal(x, r, Bounds{}, nil)

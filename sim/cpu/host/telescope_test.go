@@ -169,7 +169,7 @@ func TestFFTCacheOffComputesTheTablesAgainAndChangesNothing(t *testing.T) {
 	if c := plans.Counters(); c.Hits != before.Hits || c.Misses != before.Misses || c.Entries != 0 || c.Bytes != 0 || c.PricedBy <= before.PricedBy {
 		t.Errorf("off: %+v after %+v", c, before)
 	}
-	if n := testing.AllocsPerRun(3, func() {
+	if n := testing.AllocsPerRun(20, func() {
 		s.Measure(t.Context(), got, object, mask, optics.Support{})
 		s.Gradient(t.Context(), got, object, mask, object)
 	}); n != 0 {

@@ -144,13 +144,16 @@ func (c *testCase) run(t *testing.T, backends []nn.Backend, allocates bool) {
 				}
 			}
 		}
-		// The runtime may allocate once, when a worker first waits; a kernel would allocate
-		// each time.
 		if allocates {
 			continue
 		}
-		if n := testing.AllocsPerRun(3, func() { err = s.Exec.Run(t.Context(), nn.SegmentForward) }); n != 0 ||
-			err != nil {
+		// A kernel that allocates does so each time; the runtime now and then, for a worker that
+		// waits or a thread that it starts where others keep the processors.
+		n := 1.0
+		for try := 0; n != 0 && err == nil && try < 5; try++ {
+			n = testing.AllocsPerRun(3, func() { err = s.Exec.Run(t.Context(), nn.SegmentForward) })
+		}
+		if n != 0 || err != nil {
 			t.Errorf("%d threads: %v allocations per run, error %v", i+1, n, err)
 		}
 	}
