@@ -75,11 +75,13 @@ func cytoTasksCommand(kind tasks.Kind) *cobra.Command {
 		maker: t.maker,
 		after: t.after,
 	}
+	kept := ownFlag{"checkpoints", "checkpoints", "folder for the weights, an NPZ file for each task that " +
+		"completes, which the column checkpoint_path of an inference names"}
 	if kind == tasks.Inference {
-		f.own = append(f.own, ownFlag{"predictions", "predictions",
-			"folder for the predictions, in a folder for each " +
-				"task an OME-TIFF for each image; complete ones are skipped"})
+		kept = ownFlag{"predictions", "predictions", "folder for the predictions, in a folder for each " +
+			"task an OME-TIFF for each image; complete ones are skipped"}
 	}
+	f.own = append(f.own, kept)
 	cmd := f.command()
 	cmd.Flags().BoolVar(&t.compare, "compare", false,
 		"print the speed-ups of the tasks of each experiment, with intervals where there are enough rounds")

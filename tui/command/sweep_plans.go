@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/csv"
 	"errors"
@@ -14,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"prismtop/profiles/inputfile"
 	"prismtop/profiles/sweep"
+	"prismtop/sim/cyto/benchmark"
 	"prismtop/sim/cyto/tasks"
 	"prismtop/sim/workloads"
 	"prismtop/tui/command/bench"
@@ -51,7 +50,7 @@ func sweepOfSuite(cmd *cobra.Command, folder, executor string, arms []bench.Arm)
 
 // notPassed are the flags of a list of tasks that are the sweep's, not those of its tasks.
 var notPassed = []string{"config", "output", "rounds", "executor", "folder", "json", "headless", "record", "no-record",
-	"quiet", "compare", "lines", "detach"}
+	"quiet", "compare", "lines", "detach", "checkpoints", "predictions"}
 
 // unnamed is what a name of an arm cannot contain.
 var unnamed = regexp.MustCompile(`[^A-Za-z0-9._,=+-]+`)
@@ -62,22 +61,13 @@ func (t *cytoTasks) sweep(f *runFlags, cmd *cobra.Command) error {
 	if err != nil {
 		return cli.BadUsage(err)
 	}
-	path := v.Text("tasks")
 	switch {
 	case t.folder == "":
 		return cli.BadUsage(errors.New("flag --executor: needs --folder, the folder of the sweep"))
-	case path == "":
+	case v.Text("tasks") == "":
 		return cli.BadUsage(errors.New("flag --executor: needs --config, the list of tasks"))
 	}
-	data, err := inputfile.ReadNamed(cmd.Context(), path, tasks.MaxFile)
-	if err != nil {
-		return cli.BadUsage(fmt.Errorf("flag --config: %s: %w", path, err))
-	}
-	read := tasks.ReadTraining
-	if t.kind == tasks.Inference {
-		read = tasks.ReadInference
-	}
-	list, err := read(bytes.NewReader(data), path, tasks.ReadOptions{Repository: v.Text("repo") != ""})
+	list, err := benchmark.Tasks(cmd.Context(), v)
 	if err != nil {
 		return cli.BadUsage(fmt.Errorf("flag --config: %w", err))
 	}
@@ -94,6 +84,10 @@ func (t *cytoTasks) sweep(f *runFlags, cmd *cobra.Command) error {
 		}
 		more = append(more, "--"+flag.Name+"="+flag.Value.String())
 	})
+	keeping := "checkpoints"
+	if t.kind == tasks.Inference {
+		keeping = "predictions"
+	}
 	p := &sweep.Plan{Folder: t.folder, Replicates: max(1, v.Int("rounds")), Files: map[string]string{}}
 	seen := map[string]bool{}
 	for i := range list {
@@ -109,9 +103,15 @@ func (t *cytoTasks) sweep(f *runFlags, cmd *cobra.Command) error {
 			return err
 		}
 		p.Files[name+".csv"] = text
-		p.Arms = append(p.Arms, sweep.Arm{Name: name,
-			Command: append([]string{"cyto", cmd.Name(), "--config", "{folder}/files/" + name + ".csv",
-				"--output", "{output}/results.json"}, more...)})
+		command := append([]string{"cyto", cmd.Name(), "--config", "{folder}/files/" + name + ".csv",
+			"--output", "{output}/results.json"}, more...)
+		if kept := v.Text(keeping); kept != "" { // each task's names begin with 1
+			if kept, err = filepath.Abs(kept); err != nil {
+				return err
+			}
+			command = append(command, "--"+keeping, filepath.Join(kept, name))
+		}
+		p.Arms = append(p.Arms, sweep.Arm{Name: name, Command: command})
 	}
 	return runPlan(cmd, p, cmp.Or(t.executor, "local"))
 }

@@ -33,12 +33,17 @@ type Maker struct {
 
 // Load reads and checks the list of tasks.
 func (m Maker) Load(ctx context.Context, v settings.Values) (workload.Inputs, error) {
-	in, err := m.readList(ctx, v)
+	in, err := readList(ctx, v)
 	if err != nil {
 		return nil, err
 	}
 	if err := checkOutput(v.Text(outputKey), v.Text(listKey)); err != nil {
 		return nil, &settings.KeyError{Key: outputKey, Err: err}
+	}
+	if folder := v.Text(weightsKey); folder != "" {
+		if err := checkFolder(weightsKey, folder, folder); err != nil {
+			return nil, &settings.KeyError{Key: weightsKey, Err: err}
+		}
 	}
 	return in, nil
 }
@@ -57,13 +62,17 @@ func checkOutput(path, list string) error {
 			return fmt.Errorf("output = %s: is the list of tasks: must be another file", path)
 		}
 	}
-	folder := filepath.Dir(path)
+	return checkFolder(outputKey, path, filepath.Dir(path))
+}
+
+// checkFolder makes the folder that a setting names and returns why nothing can be written there.
+func checkFolder(key, value, folder string) error {
 	if err := os.MkdirAll(folder, 0o777); err != nil {
-		return fmt.Errorf("output = %s: %w", path, err)
+		return fmt.Errorf("%s = %s: %w", key, value, err)
 	}
-	f, err := os.CreateTemp(folder, ".results-*")
+	f, err := os.CreateTemp(folder, ".written-*")
 	if err != nil {
-		return fmt.Errorf("output = %s: the folder cannot be written: %w", path, err)
+		return fmt.Errorf("%s = %s: the folder cannot be written: %w", key, value, err)
 	}
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }

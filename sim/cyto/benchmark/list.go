@@ -37,8 +37,14 @@ type Inputs struct {
 // Name returns what the list is named after.
 func (i Inputs) Name() string { return i.name }
 
+// Tasks reads and checks the list of the settings.
+func Tasks(ctx context.Context, v settings.Values) ([]tasks.Task, error) {
+	in, err := readList(ctx, v)
+	return in.list, err
+}
+
 // readList reads and checks the list of the settings.
-func (m Maker) readList(ctx context.Context, v settings.Values) (Inputs, error) {
+func readList(ctx context.Context, v settings.Values) (Inputs, error) {
 	path := v.Text(listKey)
 	in := Inputs{name: "variants"}
 	var from io.Reader
@@ -152,12 +158,20 @@ func of(base settings.Values, t *tasks.Task, folder string) (settings.Values, er
 }
 
 // filesOf returns the folder for the predictions of a task, empty for none.
-func (b *benchmark) filesOf(index int) string {
-	folder, t := b.values.Text(filesKey), &b.list[index]
-	if folder == "" || t.Kind != tasks.Inference {
+func (b *benchmark) filesOf(index int) string { return b.kept(index, filesKey, tasks.Inference, "") }
+
+// weightsOf returns the file for the weights of a training, empty for none.
+func (b *benchmark) weightsOf(index int) string {
+	return b.kept(index, weightsKey, tasks.Training, ".npz")
+}
+
+// kept returns the path of what a task of a kind leaves in the folder of a setting, empty for none.
+func (b *benchmark) kept(index int, key string, of tasks.Kind, suffix string) string {
+	folder, t := b.values.Text(key), &b.list[index]
+	if folder == "" || t.Kind != of || t.Variant == "" {
 		return ""
 	}
-	return filepath.Join(folder, fmt.Sprintf("%d-%s-%s", index+1, t.Variant, filepath.Base(t.Experiment)))
+	return filepath.Join(folder, fmt.Sprintf("%d-%s-%s%s", index+1, t.Variant, filepath.Base(t.Experiment), suffix))
 }
 
 // unavailableError reports that this machine lacks what a task needs.

@@ -28,6 +28,7 @@ const (
 	listKey      = "tasks"
 	outputKey    = "output"
 	filesKey     = "predictions"
+	weightsKey   = "checkpoints"
 	roundsKey    = "rounds"
 	baselineKey  = "baseline"
 	skipKey      = "skip_failed"
@@ -53,6 +54,13 @@ var Table = settings.NewTable("cyto-tasks", nil,
 			return ""
 		}
 		return "a training predicts nothing"
+	}),
+	settings.Text(groupTasks, weightsKey, "folder for the weights of complete training tasks, an NPZ file for each, of its newest round").
+		Words("none", "").Fixed("its folder is checked at the start").Idle(func(v settings.Values) string {
+		if kindOf(v) == tasks.Training {
+			return ""
+		}
+		return "an inference trains nothing"
 	}),
 	settings.Integer(groupTasks, roundsKey, "", "times that every task runs, each time in another order", 1, mostRounds).Fixed("the run is announced with it"),
 	settings.Text(groupTasks, baselineKey, "what speed-ups compare with: the first task of an experiment in the list, or the fastest, the rule of CytoDL's script",

@@ -164,7 +164,24 @@ func (u *trial) run() error {
 	}
 	m := &tasks.TrainingMetrics{}
 	u.round.Metrics.Training = m
-	return u.clock.Time(&m.TotalTraining, func() error { return u.train(m) })
+	if err := u.clock.Time(&m.TotalTraining, func() error { return u.train(m) }); err != nil {
+		return err
+	}
+	return u.keep()
+}
+
+// keep keeps the weights of a complete training, if the list does.
+func (u *trial) keep() error {
+	path := u.bench.weightsOf(u.index)
+	if path == "" {
+		return nil
+	}
+	said, err := u.work.(workload.Finisher).Finish(u.ctx)
+	if err == nil {
+		u.round.Checkpoint = path
+		u.out.Said = append(u.out.Said, profiles.LogEntry{Text: said})
+	}
+	return err
 }
 
 // parts are the timers of a preparation.
@@ -197,6 +214,9 @@ func (u *trial) prepare(t parts) error {
 			return nil
 		}); err != nil {
 			return err
+		}
+		if path := u.bench.weightsOf(u.index); path != "" {
+			maker.Trained = func(string, cyto.Config) (string, error) { return path, nil }
 		}
 		if err := u.clock.Time(t.trainer, func() (err error) {
 			if u.work, err = maker.Begin(u.ctx, u.values, in.(*experiment.Inputs), model); err != nil {

@@ -187,6 +187,8 @@ type Round struct {
 	Error     *string `json:"error"`
 	Metrics   Metrics `json:"metrics"`
 
+	Checkpoint string `json:"checkpoint,omitempty"` // file of the weights that a training left
+
 	// Of a program on a git branch.
 
 	Process *Process `json:"process,omitempty"`
