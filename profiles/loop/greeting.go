@@ -26,6 +26,7 @@ type Greeting struct {
 	Scaler     bool
 	Clock      string // "device" or "host": whose times are to be shown
 	Attached   bool   // the module came into the program while it ran
+	Kept       bool   // malloc keeps what the program frees, from its start
 
 	Unit struct {
 		One, Many string

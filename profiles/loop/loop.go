@@ -23,6 +23,8 @@ const (
 	EnvOnlyWatch = "PRISMTOP_LOOP_ONLY_WATCH" // "1": every knob is refused
 	EnvCompile   = "PRISMTOP_LOOP_COMPILE"    // the back end of torch.compile
 	EnvNVTX      = "PRISMTOP_LOOP_NVTX"       // "1": NVTX ranges are written, on CUDA
+	// EnvKeepMemory is "1" if malloc is to keep the memory that the program frees.
+	EnvKeepMemory = "PRISMTOP_LOOP_KEEP_MEMORY"
 )
 
 // ringEnding ends the names of rings.

@@ -30,7 +30,7 @@ const (
 )
 
 // passedOn are the flags that apply to both programs, withBase the others that may be joined with --base.
-var passedOn, withBase = []string{"python", "module", "set", "nvtx"},
+var passedOn, withBase = []string{"python", "module", "set", "nvtx", keepMemoryFlag},
 	[]string{"base", "max-time", "fail-over", "markdown", "json", "headless", "quiet"}
 
 // byTurns runs the program of the current folder and that of the base by turns, and compares them.
@@ -60,12 +60,22 @@ func (f *pythonFlags) byTurns(cmd *cobra.Command, args []string) error {
 		}
 		o.Programs[i] = builds.Program{Name: name, Path: self, Folder: folder, Arguments: arguments, Then: then}
 	}
+	if f.keepsMemory(cmd) {
+		fmt.Fprintln(cli.Notes(cmd), "prismtop: both programs are started with --keep-memory, so that they "+
+			"differ less from start to start: glibc's malloc keeps the memory that they free (--"+keepMemoryFlag+
+			"=false leaves it alone)")
+	}
 	c, err := cli.CompareByTurns(cmd, o)
 	if err != nil {
 		return err
 	}
 	f.against.limit.JSON = f.json
 	return errors.Join(f.against.write(c), f.against.limit.Write(cmd.OutOrStdout(), "python", c))
+}
+
+// keepsMemory reports whether malloc keeps the memory that both programs free, which it does unless told otherwise.
+func (f *pythonFlags) keepsMemory(cmd *cobra.Command) bool {
+	return f.keepMemory || !cmd.Flags().Changed(keepMemoryFlag)
 }
 
 // turnsFlags checks the flags and the program, and returns the arguments of both prismtops before the program.
@@ -108,6 +118,9 @@ func (f *pythonFlags) turnsFlags(cmd *cobra.Command, args []string) (arguments [
 	}
 	if f.nvtx {
 		arguments = append(arguments, "--nvtx")
+	}
+	if f.keepsMemory(cmd) {
+		arguments = append(arguments, "--"+keepMemoryFlag)
 	}
 	if python := f.python; python != "" {
 		if strings.ContainsRune(python, filepath.Separator) { // of this folder, for both

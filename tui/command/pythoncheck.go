@@ -31,8 +31,10 @@ type pythonFacts struct {
 	TorchWhy  string  `json:"torch_reason,omitempty"`
 	CUDA      string  `json:"cuda,omitempty"` // the device, empty for none
 	Threads   int     `json:"threads,omitempty"`
-	Compiler  *string `json:"compiler"` // of C++, without which compile cannot be switched on
-	Rings     string  `json:"rings"`    // folder
+	Compiler  *string `json:"compiler"`    // of C++, without which compile cannot be switched on
+	Keeps     bool    `json:"keep_memory"` // malloc can be told to keep what is freed
+	KeepsWhy  string  `json:"keep_memory_reason,omitempty"`
+	Rings     string  `json:"rings"` // folder
 	RingsWhy  string  `json:"rings_reason,omitempty"`
 }
 
@@ -51,6 +53,12 @@ try:
     f["cuda"] = torch.cuda.get_device_name() if torch.cuda.is_available() else ""
 except Exception as e:
     f["torch_reason"] = "%s: %s" % (type(e).__name__, e)
+try:
+    import prismtop_malloc
+    f["keep_memory_reason"] = prismtop_malloc.why()
+except Exception as e:
+    f["keep_memory_reason"] = "%s: %s" % (type(e).__name__, e)
+f["keep_memory"] = not f["keep_memory_reason"]
 print("\n" + json.dumps(f))
 `
 
@@ -140,6 +148,11 @@ func (f *pythonFacts) text() string {
 		line("compile", "no C++ compiler: the knob compile cannot be switched on for the CPU")
 	} else {
 		line("compile", "%s", *f.Compiler)
+	}
+	if f.Keeps {
+		line("malloc", "glibc: the knob keep_memory and --keep-memory have it keep what is freed")
+	} else {
+		line("malloc", "memory is not kept: %s", f.KeepsWhy)
 	}
 	line("rings", "in %s", f.Rings)
 	return b.String()

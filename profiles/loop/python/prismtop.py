@@ -31,8 +31,7 @@ __all__ = ["phase", "step", "steps", "epoch", "evaluation", "accumulates", "cach
 from prismtop_ring import (CACHES, CANCELLED, COMPILED, DONE, EVALUATION, FIRST, FORMAT, LEASE_OVER, MEMORY, NONFINITE, NOT_UNDERSTOOD, NO_BLOCK, PARTLY, PICTURE,
                            PREPARING, READY, SCHEDULE_OVER, SETTLING, SKIPPED, SLOWED, STEP, STOPPED, TEXT, THIN, TRAINING, UNIT, ANSWER, FAILED, OVER, Ring)
 
-now = time.monotonic_ns
-thread = threading.get_ident
+now, thread = time.monotonic_ns, threading.get_ident
 MOST_PHASES, MOST_SERIES, MOST_CACHES, MOST_PICTURES, MOST_KNOBS = 16, 24, 8, 5, 64
 
 # ---- moments and phases ---------------------------------------------------------------------------------------
@@ -62,9 +61,8 @@ for first, second, which in [
 SO_FAR = [DATA_, PREPARE, LOSS, BACKWARD, OPTIMIZER, OTHER, BACKWARD, OTHER, FORWARD, CLIP, OTHER, OTHER]
 MODEL_PHASES = ["prepare", "forward", "loss", "backward", "clip", "optimizer", "other"]  # all but data: one reaches the next through the allocator
 NANS = array.array("d", [math.nan] * MOST_SERIES)
-ZEROS = [0] * MOST_PHASES
+ZEROS, NO_TIMES = [0] * MOST_PHASES, array.array("q", [-1] * MOST_PHASES)
 RECORD = struct.Struct("<BBHHHqqqIIIId16q").pack_into  # of a step, from its kind to its phases
-NO_TIMES = array.array("q", [-1] * MOST_PHASES)
 
 
 class Knob:
@@ -98,7 +96,7 @@ class Loop:
     __slots__ = ("due", "explicit", "live", "device", "moments", "__dict__", "__weakref__")
 
     def __init__(self):
-        self.live, self.stopped, self.guest = False, False, None
+        self.live, self.stopped, self.guest, self.kept = False, False, None, False
         self.phases = [{"name": n, "what": w, "tier": "found"} for n, w in FOUND]
         self.series = [{"name": "loss", "title": "loss", "unit": "", "better": "less", "group": "losses", "each": True}]
         self.caches, self.pictures, self.knobs, self.truths, self.shown = [], [], {}, {}, {}
@@ -607,7 +605,7 @@ class Loop:
     def greet(self):
         self.dirty = False
         doc = {"format": FORMAT, "script": os.path.basename(sys.argv[0] if sys.argv else ""), "argv": [a[:200] for a in sys.argv[:40]],
-               "directory": os.getcwd()[-200:], "python": sys.version.split()[0], "clock": "host" if self.device is None else "device", "attached": self.attached,
+               "directory": os.getcwd()[-200:], "python": sys.version.split()[0], "clock": "host" if self.device is None else "device", "attached": self.attached, "kept": self.kept,
                "unit": {"one": "epoch", "many": "epochs", "total": self.epochs}, "item": {"one": self.item, "many": self.item + "s"},
                "kinds": [{"name": "step"}, {"name": "step with evaluation", "aside": True}, {"name": "first step of an epoch", "aside": True},
                          {"name": "step that compiles", "aside": True}],
@@ -891,6 +889,8 @@ def install(torch):
 
 
 if "PRISMTOP_LOOP" in os.environ:
+    if os.environ.get("PRISMTOP_LOOP_KEEP_MEMORY") == "1":
+        LOOP.kept = importlib.import_module("prismtop_malloc").begin()
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=LOOP.forget)
     atexit.register(LOOP.finish)

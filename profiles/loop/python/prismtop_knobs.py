@@ -13,7 +13,8 @@ import sys
 import time
 import weakref
 
-from prismtop import MOST_SERIES, Knob, series
+import prismtop_malloc as malloc
+from prismtop import MODEL_PHASES, MOST_SERIES, Knob, series
 from prismtop_ring import FORKED, KEPT, DROPPED, LAYER, NO_BLOCK, PARTLY, RETURNED, SLOWED
 from prismtop_torch import Patch
 
@@ -32,7 +33,7 @@ class Extra:
         self.collects = 1000
         self.gc_on, self.written, self.blocks = gc.isenabled(), {}, set()
         for make in (self.autocast_knob, self.optimizer_knob, self.matmul_knob, self.tf32_knob, self.threads_knob, self.checkpointing_knob, self.compile_knob,
-                     self.attention_knob, self.cudnn_knob, self.memory_format_knob, self.gc_knob, self.workers_knob, self.pin_memory_knob, self.prefetch_knob):
+                     self.attention_knob, self.cudnn_knob, self.memory_format_knob, self.keep_memory_knob, self.gc_knob, self.workers_knob, self.pin_memory_knob, self.prefetch_knob):
             try:
                 knob = make()
             except Exception as e:  # a PyTorch that lacks something: the others are there
@@ -266,6 +267,12 @@ class Extra:
                     why="" if pictures else "the model has no weights of four dimensions", compared=["contiguous", "channels_last"],
                     help="order of the values of images in memory")
 
+    def keep_memory_knob(self):
+        if self.guest.kind != "cpu":
+            return None
+        return Knob("keep_memory", ["off", "on"], "on" if malloc.kept else "off", lambda v: malloc.keep(v == "on"), ["data"] + MODEL_PHASES, exact=True, why=malloc.why(),
+                    compared=["off", "on"], help="malloc keeps what is freed: else the kernel takes it, and gives fresh pages in the next step")
+
     def gc_knob(self):
         def apply(value):
             (gc.enable if value == "on" else gc.disable)()
@@ -359,7 +366,7 @@ class Extra:
     def back(self):
         """Takes back what is switched, after an error."""
         for undo in [lambda: self.trace and self.trace.stop(), lambda: self.enter and self.enter.take(), lambda: self.checkpoints and self.checkpoints.take(),
-                     lambda: (gc.enable if self.gc_on else gc.disable)(), lambda: self.guest.layers and self.guest.layers.leave()]:
+                     lambda: (gc.enable if self.gc_on else gc.disable)(), lambda: malloc.kept or malloc.keep(False), lambda: self.guest.layers and self.guest.layers.leave()]:
             try:
                 undo()
             except Exception:

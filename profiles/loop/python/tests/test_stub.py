@@ -18,6 +18,7 @@ for folder in (STUB, MODULE, HERE):
     if folder not in sys.path:
         sys.path.insert(0, folder)
 
+import prismtop_malloc  # noqa: E402
 import ring_reader  # noqa: E402
 
 DATA, PREPARE, FORWARD, LOSS, BACKWARD, CLIP, OPTIMIZER, OTHER = range(8)
@@ -1095,6 +1096,16 @@ if __name__ == "__main__":
         p = self.python("-c", "import sys; print(sys.marked)", env={"PYTHONPATH": os.pathsep.join((MODULE, own))})
         self.assertEqual((p.stdout.strip(), p.stderr), ("True", ""))
 
+    def test_a_program_may_keep_its_memory_from_the_start(self):
+        for kept in (False, True):
+            p = self.python("-c", self.LOOP + "train(10)", env={"PRISMTOP_LOOP_KEEP_MEMORY": str(int(kept))})
+            self.assertEqual((p.returncode, p.stderr), (0, ""))
+            greeting = self.reader().greeting()
+            knob = next(k for k in greeting["knobs"] if k["key"] == "keep_memory")
+            able = not prismtop_malloc.why()
+            self.assertEqual((greeting["kept"], knob["value"], knob["why"] == ""), (kept and able, "on" if kept and able else "off", able and not kept))
+            os.remove(os.path.join(self.folder, self.rings()[0]))
+
     def test_a_virtual_environment(self):
         venv = os.path.join(self.folder, "venv")
         made = subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], capture_output=True)
@@ -1107,6 +1118,75 @@ if __name__ == "__main__":
     def test_importing_prismtop_in_a_program_that_never_trains(self):
         p = self.python("-c", "import prismtop, torch\nprismtop.log(x=1)\nprint('done')")
         self.assertEqual((p.returncode, p.stdout, p.stderr, self.rings()), (0, "done\n", "", []))
+
+
+@unittest.skipIf(prismtop_malloc.why(), prismtop_malloc.why())
+class Malloc(unittest.TestCase):
+    """What malloc keeps, in processes of their own."""
+
+    PROGRAM = """
+import resource, sys
+sys.path[:0] = [{folder!r}]
+import prismtop_malloc as malloc
+PAGE = malloc.PAGE
+def faults(steps=20):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(steps):
+        tensors = [bytearray(3 << 20) for _ in range(16)]
+        del tensors
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+def maps(size):
+    p = malloc.LIBC.malloc(size)
+    mapped = malloc.LIBC.size_before(p) & 2
+    malloc.LIBC.free(p)
+    return bool(mapped)
+"""
+
+    def program(self, text, **env):
+        p = subprocess.run([sys.executable, "-c", self.PROGRAM.format(folder=MODULE) + text], env={**os.environ, **env}, capture_output=True, text=True, timeout=120)
+        self.assertEqual(p.returncode, 0, p.stderr)
+
+    def test_pages_are_taken_once_while_memory_is_kept_and_in_each_step_otherwise(self):
+        self.program("""
+faults()
+before = faults()
+malloc.keep(True)
+faults()
+kept = faults()
+malloc.keep(False)
+faults()
+after = faults()
+assert kept * 10 < before and kept * 10 < after, (before, kept, after)
+""")
+
+    def test_going_back_is_to_the_thresholds_at_which_malloc_had_arrived(self):
+        self.program("""
+assert maps(5 << 20) and not maps(5 << 20), "the threshold follows what is freed"
+malloc.keep(True)
+assert malloc.trim == 2 * ((5 << 20) + PAGE), malloc.trim
+assert not maps(30 << 20)
+malloc.keep(False)
+malloc.keep(True)
+malloc.keep(False)
+assert malloc.trim == 2 * ((5 << 20) + PAGE), malloc.trim
+held = [malloc.LIBC.malloc(4 << 20) for _ in range(20)]  # more than is free
+assert not any(malloc.LIBC.size_before(p) & 2 for p in held)
+held = [malloc.LIBC.malloc(6 << 20) for _ in range(20)]
+assert malloc.LIBC.size_before(held[-1]) & 2
+""")
+
+    def test_a_program_may_begin_so(self):
+        self.program("""
+assert malloc.begin() and malloc.kept and malloc.why()
+faults()
+assert faults() < 100
+assert not maps(30 << 20)
+""")
+
+    def test_thresholds_of_the_environment_are_left(self):
+        for name, value in [("MALLOC_TRIM_THRESHOLD_", "1000000"), ("GLIBC_TUNABLES", "glibc.malloc.mmap_threshold=200000")]:
+            self.program("assert malloc.why() and not malloc.begin() and not malloc.kept", **{name: value})
+        self.program("assert not malloc.why()", MALLOC_ARENA_MAX="2", GLIBC_TUNABLES="glibc.malloc.arena_max=2")
 
 
 class CUDA(Case):

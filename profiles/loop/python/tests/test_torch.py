@@ -84,7 +84,7 @@ class Case(unittest.TestCase):
 class Bits(Case):
     """Losses are those of an unhooked run, bit for bit."""
 
-    KEEP = [{"set": {"gc": "off"}}, {"layers": True}, {"watch": "boundaries"}, {"watch": "all", "set": {"gc": "on"}},
+    KEEP = [{"set": {"gc": "off", "keep_memory": "on"}}, {"layers": True}, {"watch": "boundaries"}, {"watch": "all", "set": {"gc": "on", "keep_memory": "off"}},
             {"schedule": {"arms": [{"gc": "on"}, {"gc": "off"}], "order": [0, 1, 1, 0], "length": 5}, "after": {"gc": "on"}}]
 
     def test_a_cnn_for_a_thousand_steps(self):
