@@ -108,6 +108,36 @@ func TestAPlateauOfTheQualityIsANotice(t *testing.T) {
 	}
 }
 
+// The end of a run clears no alert: what was wrong at its end is said of it.
+func TestTheEndClearsNoAlert(t *testing.T) {
+	var a Watch
+	schema := profiles.Schema{Quality: "q", Series: []profiles.SeriesInfo{{Name: "q", Title: "PSNR", Better: profiles.MoreIsBetter}}}
+	f := &Facts{State: profiles.Running, Schema: &schema, Remaining: 5 * time.Hour, Usual: 1e6}
+	at := time.Duration(0)
+	judge := func() []profiles.LogLine {
+		at += 10 * time.Second
+		f.Iteration += 1000
+		return a.Judge(f, at, at)
+	}
+	for _, iteration := range []int64{0, 1000, 20_000} {
+		a.Quality(min(20, float64(iteration+10)), profiles.MoreIsBetter, iteration)
+		judge()
+	}
+	before := a.Standing()
+	if len(before) != 2 {
+		t.Fatalf("%v stand, want a plateau and a long run", before)
+	}
+	f.State, f.Remaining = profiles.Finished, 0
+	for range 3 {
+		if gone := judge(); len(gone) > 0 {
+			t.Errorf("the end cleared %v", gone)
+		}
+	}
+	if after := a.Standing(); !slices.Equal(after, before) {
+		t.Errorf("%v stood before the end, %v after it", before, after)
+	}
+}
+
 // About a bound, a rule that flips every tick neither comes nor goes.
 func TestAlertsDoNotFlicker(t *testing.T) {
 	var a Watch

@@ -46,6 +46,8 @@ type Watch struct {
 	nonFiniteAt int64
 	moved       time.Duration // running time at the newest iteration
 	waited      time.Duration // the longest between two iterations
+	remaining   time.Duration // Facts.Remaining while it ran, and its AtMost
+	atMost      bool
 	seen        int64
 }
 
@@ -130,8 +132,7 @@ func (a *Watch) quiet(iterations int64, elapsed time.Duration) time.Duration {
 
 // Judge applies the rules to the facts at a running time, and returns a log line
 // for each cleared alert. at is the time since the run began. A paused run keeps
-// its alerts; once a run has ended, alerts that no longer apply are cleared at
-// once.
+// its alerts, and the end of a run clears none: an active alert is judged as in the run's last moment.
 func (a *Watch) Judge(f *Facts, elapsed, at time.Duration) (gone []profiles.LogLine) {
 	// After the whole process was stopped, its loop continues as before.
 	f.quiet = max(f.Longest, a.quiet(f.Iteration, elapsed))
@@ -141,10 +142,20 @@ func (a *Watch) Judge(f *Facts, elapsed, at time.Duration) (gone []profiles.LogL
 	if f.State == profiles.Preparing || f.State == profiles.Paused {
 		return nil
 	}
+	last := *f // as if the run had not ended
+	if f.State == profiles.Running {
+		a.remaining, a.atMost = f.Remaining, f.AtMost
+	} else {
+		last.State, last.Remaining, last.AtMost = profiles.Running, a.remaining, a.atMost
+	}
 	changed := false
 	for i := range rules {
 		r, m := &rules[i], &a.each[i]
-		v := r.judge(f)
+		of := f
+		if m.active {
+			of = &last
+		}
+		v := r.judge(of)
 		switch wants := !m.active && v.raised || m.active && !v.kept; {
 		case !wants:
 			m.waiting = false
@@ -154,9 +165,6 @@ func (a *Watch) Judge(f *Facts, elapsed, at time.Duration) (gone []profiles.LogL
 		limit := r.hold
 		if m.active {
 			limit = r.release
-			if f.State != profiles.Running {
-				limit = 0
-			}
 		}
 		switch {
 		case m.waiting && elapsed-m.pending >= limit && !m.active:
