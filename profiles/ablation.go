@@ -132,13 +132,10 @@ func EndedUndecided(within time.Duration) string {
 	return fmt.Sprintf("not decided in %.0f s", within.Seconds())
 }
 
-// Decided describes the result of a decision that has ended: "decision on amp, off to bf16: saves 12 % [-14, -10]".
+// Decided describes the result of a decision that has ended: "decision on amp, off to bf16: saves 12 % [10, 14]".
 func (a *Ablation) Decided() string {
 	r := &a.Rows[0]
-	text := fmt.Sprintf("decision on %s, %s to %s: %s", r.Key, r.Off, r.On, r.Verdict())
-	if j := r.Judge(); j != Undecided && j != Unjudged {
-		text = fmt.Sprintf("%s [%s, %s]", text, unit.Signed(100*r.Low, 1), unit.Signed(100*r.High, 1))
-	}
+	text := fmt.Sprintf("decision on %s, %s to %s: %s", r.Key, r.Off, r.On, r.Bounded())
 	if a.Ended != EndedDecided {
 		text += ", " + a.Ended
 	}
@@ -227,10 +224,8 @@ func (r *AblationRow) Judge() Judgement {
 // Verdict returns the judgement in words.
 func (r *AblationRow) Verdict() string {
 	switch r.Judge() {
-	case Saves:
-		return "saves " + unit.Share(-r.Effect)
-	case Costs:
-		return "costs " + unit.Share(r.Effect)
+	case Saves, Costs:
+		return unit.Saving(r.Effect)
 	case SoFar:
 		return "so far"
 	case SameTime:
@@ -247,6 +242,25 @@ func (r *AblationRow) Verdict() string {
 		return fmt.Sprintf("too few: %d of %d groups", r.Groups, stats.SignedRankLeast)
 	}
 	return fmt.Sprintf("needs %d more", stats.SignedRankLeast-r.Groups)
+}
+
+// Bounded returns the verdict with its interval, in the verdict's sense: "saves 12 % [10, 14]".
+func (r *AblationRow) Bounded() string {
+	switch r.Judge() {
+	case Saves, Costs:
+		return unit.SavingWithin(r.Effect, r.Low, r.High)
+	case SameTime, SoFar:
+		return fmt.Sprintf("%s [%s, %s]", r.Verdict(), unit.Signed(100*r.Low, 1), unit.Signed(100*r.High, 1))
+	}
+	return r.Verdict()
+}
+
+// Conclusion returns the verdict, and why the setting has no effect under the current settings or was not measured.
+func (r *AblationRow) Conclusion() string {
+	if r.Note == "" {
+		return r.Verdict()
+	}
+	return r.Verdict() + "; " + r.Note
 }
 
 // Name returns the row's setting, with its value if it is not a switch.

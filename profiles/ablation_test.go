@@ -2,6 +2,26 @@ package profiles
 
 import "testing"
 
+// A verdict and its interval have one sign, and a note does not replace the verdict.
+func TestAVerdictAndItsIntervalHaveOneSign(t *testing.T) {
+	for want, r := range map[string]AblationRow{
+		"saves 11 % [6, 39]":              {Effect: -0.112, Low: -0.394, High: -0.064},
+		"costs 7 % [2, 20]":               {Effect: 0.07, Low: 0.019, High: 0.2},
+		"equal within 1.0 % [−0.2, +0.4]": {Effect: 0.001, Low: -0.002, High: 0.004},
+		"undecided (± 8.0 %)":             {Effect: 0.01, Low: -0.06, High: 0.08},
+		"saves 1.2 % [0.8, 1.6]":          {Effect: -0.012, Low: -0.016, High: -0.008},
+	} {
+		r.Groups, r.Final = 8, true
+		if got := r.Bounded(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		verdict := r.Verdict()
+		if r.Note = "asked once"; r.Conclusion() != verdict+"; asked once" {
+			t.Errorf("with a note: %q", r.Conclusion())
+		}
+	}
+}
+
 // A verdict's number is short, whatever its size.
 func TestVerdictsNumbers(t *testing.T) {
 	r := AblationRow{Effect: 0.6, Low: -0.1, High: 1.128, Groups: 8, Final: true}

@@ -169,10 +169,8 @@ func (r *Recommendation) Gain() string {
 		return "time equal within " + unit.Share(profiles.EqualWithin)
 	case stats.Undecided:
 		return "effect on the time undecided (± " + unit.Share(stats.Reach(r.Saved.Low, r.Saved.High)) + ")"
-	case stats.Below:
-		return "costs " + unit.Share(-r.Saved.Value) + " of the time"
 	}
-	return "saves " + unit.ShareWithin(r.Saved.Value, r.Saved.Low, r.Saved.High) + " of the time"
+	return unit.SavingWithin(-r.Saved.Value, -r.Saved.High, -r.Saved.Low) + " of the time"
 }
 
 // MemoryText says what it makes the run hold more or less.
@@ -264,10 +262,6 @@ func measured(d *report.Document, rows []profiles.AblationRow) {
 		if r.HasMemory {
 			memory = (&Recommendation{Memory: &more}).MemoryText()
 		}
-		verdict := r.Verdict()
-		if r.Note != "" {
-			verdict += "; " + r.Note
-		}
-		t.Add(r.Key, r.Off+" → "+r.On, effect, verdict, memory)
+		t.Add(r.Key, r.Off+" → "+r.On, effect, r.Conclusion(), memory)
 	}
 }

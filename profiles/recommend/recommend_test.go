@@ -69,7 +69,7 @@ func TestOtherJudgements(t *testing.T) {
 	if len(list) != 2 || list[0].Value != "false" || list[0].Priority != High || math.Abs(list[0].Saved.Value-0.2) > 1e-9 || list[0].Saved.Low >= list[0].Saved.Value {
 		t.Fatalf("%+v", list)
 	}
-	if r := list[1]; r.Key != "thrift" || r.Priority != Low || r.Gain() != "costs 30 % of the time" || *r.Memory != -50e6 {
+	if r := list[1]; r.Key != "thrift" || r.Priority != Low || r.Gain() != "costs 30 % [28, 32] of the time" || *r.Memory != -50e6 {
 		t.Errorf("%+v, %s", r, r.Gain())
 	}
 	few := row("cache", "false", "true", -0.3, math.Inf(-1), math.Inf(1))
@@ -111,7 +111,7 @@ func TestTheGainIsWhatItsIntervalAllows(t *testing.T) {
 		want      string
 	}{
 		{-0.821, 0.481, "effect on the time undecided (± 82 %)"}, {-0.008, 0.009, "time equal within 1.0 %"}, {-0.02, 0.009, "effect on the time undecided (± 2.0 %)"},
-		{-0.3, -0.1, "costs 20 % of the time"}, {0.1, 0.3, "saves 20 % [10, 30] of the time"},
+		{-0.3, -0.1, "costs 20 % [10, 30] of the time"}, {0.1, 0.3, "saves 20 % [10, 30] of the time"},
 	} {
 		r := Recommendation{Saved: Interval{(tt.low + tt.high) / 2, tt.low, tt.high}}
 		if got := r.Gain(); got != tt.want {

@@ -66,3 +66,20 @@ func Share(share float64) string {
 	}
 	return fmt.Sprintf("%.0f %%", 100*share)
 }
+
+// Saving words the relative change of a time: "saves 12 %" where it falls, "costs 3.0 %" where it rises.
+func Saving(change float64) string {
+	if change > 0 {
+		return "costs " + Share(change)
+	}
+	return "saves " + Share(-change)
+}
+
+// SavingWithin is Saving with the ends of the interval of the change in the same sense: "saves 12 % [10, 14]" of −0.12
+// from −0.14 to −0.10.
+func SavingWithin(change, low, high float64) string {
+	if change > 0 {
+		return "costs " + ShareWithin(change, low, high)
+	}
+	return "saves " + ShareWithin(-change, -high, -low)
+}

@@ -67,7 +67,7 @@ func WriteAblation(w io.Writer, a *profiles.Ablation) error {
 			gained = gain(&r)
 		}
 		t.Add(r.Name(), medianOf(r.OffNS), medianOf(r.OnNS), percent(r.Effect), interval(r.Low, r.High), megabytes(&r),
-			gained, fmt.Sprint(r.Iterations), verdict(&r))
+			gained, fmt.Sprint(r.Iterations), r.Conclusion())
 	}
 	if quality == "" {
 		d.Paragraph("memory is that of on less off;")
@@ -86,13 +86,6 @@ func ended(d *report.Document, a *profiles.Ablation) {
 	if a.Ended != "complete" {
 		d.Paragraph("the ablation ended early: %s", a.Ended)
 	}
-}
-
-func verdict(r *profiles.AblationRow) string {
-	if r.Note == "" {
-		return r.Verdict()
-	}
-	return r.Verdict() + "; " + r.Note
 }
 
 func percent(v float64) string {

@@ -323,11 +323,8 @@ func summariseAblation(line func(string, ...any), a *profiles.Ablation) {
 	line("  ablation     %s: %s", unit.Plural(a.Rounds, "round", "rounds"), ended)
 	for i := range a.Rows {
 		r := &a.Rows[i]
-		verdict := r.Verdict()
-		if r.Note != "" {
-			verdict += "; " + r.Note
-		}
-		line("    %-24s %-20s %s", r.Key+" "+r.Off+"→"+r.On, interval(r.Effect, r.Low, r.High), verdict)
+		line("    %-24s %-20s %s", r.Key+" "+r.Off+"→"+r.On, interval(r.Effect, r.Low, r.High),
+			r.Conclusion())
 	}
 }
 

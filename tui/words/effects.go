@@ -104,7 +104,7 @@ func Undecided(s *profiles.Snapshot, e *profiles.Effect) bool {
 }
 
 // Decision returns the result of a replication of one change after a mark, from its longest version to its shortest:
-// "a: AMP off→bf16 saves 12 % [-14, -10]".
+// "a: AMP off→bf16: saves 12 % [10, 14]".
 func Decision(t *settings.Table, a *profiles.Ablation, cores int, mark string) []string {
 	r := &a.Rows[0]
 	what := mark + r.Key
@@ -119,8 +119,7 @@ func Decision(t *settings.Table, a *profiles.Ablation, cores int, mark string) [
 		return []string{what + ": " + a.Ended, mark + a.Ended}
 	}
 	text := r.Verdict()
-	interval := fmt.Sprintf(" [%s, %s]", unit.Signed(100*r.Low, 1), unit.Signed(100*r.High, 1))
-	return []string{what + ": " + text + interval, what + ": " + text, mark + text}
+	return []string{what + ": " + r.Bounded(), what + ": " + text, mark + text}
 }
 
 // Interval returns the interval of an effect, that of its replication if it has one; ok is false

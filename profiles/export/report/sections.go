@@ -278,7 +278,7 @@ func (f *facts) ablation() section {
 			interval = unit.ShareWithin(r.Effect, r.Low, r.High)
 		}
 		s.Rows = append(s.Rows, []string{r.Key, r.Off, r.On, strings.TrimSpace(unit.SignedPercent(r.Effect)), interval,
-			cmp.Or(r.Note, r.Verdict())})
+			r.Conclusion()})
 	}
 	return s
 }
