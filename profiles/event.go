@@ -67,6 +67,13 @@ type StateChange struct {
 type LogEntry struct {
 	Text    string
 	Refused bool // a command failed
+	Kept    Kept // by the checkpoint of which the line tells; zero for other lines
+}
+
+// Kept is how far the newest checkpoint of a run has it.
+type Kept struct {
+	Path       string // of the checkpoint; empty for none
+	Iterations int64
 }
 
 // LayerTimes are the times of the layers and the roofs by which they are judged, nil for

@@ -109,6 +109,7 @@ type Snapshot struct {
 	Output  *Output      // what the program of a loop in another process prints; nil for other runs
 
 	Recording RecordingState
+	Kept      Kept // by the newest checkpoint of this start
 
 	Log    []LogLine
 	Alerts []Alert // current problems, worst first
@@ -149,3 +150,7 @@ func (s *Snapshot) Picture(name string) *Picture {
 	}
 	return nil
 }
+
+// InCheckpoint returns how many of the iterations the newest checkpoint has, that of this start or the one from which
+// it goes on.
+func (s *Snapshot) InCheckpoint() int64 { return max(s.Run.Resumed, s.Kept.Iterations) }

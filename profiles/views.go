@@ -216,4 +216,5 @@ type LogLine struct {
 	At      time.Duration
 	Text    string
 	Refused bool // a request failed
+	Kept    Kept // as in LogEntry
 }

@@ -111,7 +111,6 @@ func (l *loop) change(cut context.Context, next settings.Values, ablating bool) 
 	if before.On(settings.LayerProfile) != l.reads.layers {
 		l.run.stream.Layers(nil, nil)
 	}
-	l.release() // it is of before the changes
 	l.changes.publish(changes, l.settings, l.info.Device, l.work)
 	l.run.stream.Memory(l.memory()) // after the changes that it is the result of
 	l.moved("", 0)
@@ -279,7 +278,6 @@ func (l *loop) mend(cut context.Context, err error) error {
 	l.run.insist(sets)
 	l.judgeLayers()
 	l.run.stream.Layers(nil, nil)
-	l.release() // it is of before the changes
 	l.changes.publish(changes, l.settings, l.info.Device, l.work)
 	l.run.stream.Memory(l.memory())
 	text := fmt.Sprintf("%v: continuing on the CPU from the newest copy of the weights; %s lost", err,

@@ -206,3 +206,7 @@ func (r *Run) LastCheckpoint() (Written, error) {
 	written.Earlier = written.Path != "" && c.start != r.loop.restarts
 	return written, c.missing
 }
+
+// LostCheckpoint returns the newest reason why a run that has ended did not keep an older checkpoint or the best one;
+// nil if it kept all that it was to keep.
+func (r *Run) LostCheckpoint() error { return r.loop.checkpoints.lost }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"prismtop/profiles"
 	"prismtop/profiles/stream"
 	"prismtop/sim/checkpoint"
 )
@@ -22,6 +23,7 @@ type checkpointClock struct {
 	start     int     // the start that it is of
 	concluded bool    // the start has ended and its last state was dealt with
 	missing   error   // why that state was not written, nil if it was or none was wanted
+	lost      error   // the newest reason why another than the newest was not kept; nil if all were
 }
 
 // writeResult is how the writing of a file ended.
@@ -30,6 +32,7 @@ type writeResult struct {
 	files   family
 	start   int
 	err     error
+	lost    error
 }
 
 // began begins the first interval of a start, whose checkpoints are named for it. from is the checkpoint that it goes
@@ -107,6 +110,9 @@ func (c *checkpointClock) take(result writeResult) error {
 		c.written, c.start = result.written, result.start
 	}
 	c.files = result.files
+	if result.lost != nil {
+		c.lost = result.lost
+	}
 	return result.err
 }
 
@@ -146,11 +152,13 @@ func (c *checkpointClock) write(w toWrite) {
 			log.Refuse("no checkpoint: " + err.Error())
 			after = before
 		} else {
-			log.Log(fmt.Sprintf("checkpoint of iteration %d in %s", w.run.Iteration, written.Path))
+			log.Keep(profiles.Kept{Path: written.Path, Iterations: w.run.Iteration},
+				fmt.Sprintf("checkpoint of iteration %d in %s", w.run.Iteration, written.Path))
 		}
 		if lost != nil {
-			log.Refuse("an older or the best checkpoint was not kept: " + lost.Error())
+			lost = fmt.Errorf("an older or the best checkpoint was not kept: %w", lost)
+			log.Refuse(lost.Error())
 		}
-		done <- writeResult{written, after, w.start, err}
+		done <- writeResult{written, after, w.start, err, lost}
 	}()
 }

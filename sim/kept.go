@@ -132,8 +132,9 @@ func (m member) related(other member) bool {
 
 // Foreign returns a checkpoint of another run that a run would replace, which keeps its newest one at path and goes on
 // from a checkpoint, nil for a new run; empty for none. A damaged one counts as another run's, and so does one that
-// went on from the checkpoint, or from a copy of it, under another name. The only error is that of ctx.
-func (k Keep) Foreign(ctx context.Context, path string, from *Resumed) (string, error) {
+// went on from the checkpoint, or from a copy of it, under another name:
+// further reports that. The only error is that of ctx.
+func (k Keep) Foreign(ctx context.Context, path string, from *Resumed) (at string, further bool, err error) {
 	f := family{path: path}
 	var own []member
 	var iteration int64
@@ -147,18 +148,19 @@ func (k Keep) Foreign(ctx context.Context, path string, from *Resumed) (string, 
 		}
 		c, err := checkpoint.Read(ctx, at)
 		if ctx.Err() != nil {
-			return "", ctx.Err()
+			return "", false, ctx.Err()
 		}
 		if err != nil {
-			return at, nil
+			return at, false, nil
 		}
 		m := member{filepath.Base(at), &c.Run}
-		if !slices.ContainsFunc(own, m.related) || !f.has(from.Path) && c.Iteration > iteration {
-			return at, nil
+		related := slices.ContainsFunc(own, m.related)
+		if !related || !f.has(from.Path) && c.Iteration > iteration {
+			return at, related, nil
 		}
 		own = append(own, m)
 	}
-	return "", nil
+	return "", false, nil
 }
 
 // restartPath returns the path of the newest checkpoint of the n-th start.

@@ -221,7 +221,7 @@ func TestWhatARunMayNotReplace(t *testing.T) {
 		if want != "" {
 			want = at(want)
 		}
-		if got, err := keep.Foreign(t.Context(), at(path), r); got != want || err != nil {
+		if got, _, err := keep.Foreign(t.Context(), at(path), r); got != want || err != nil {
 			t.Errorf("%s from %q: %q, want %q (%v)", path, from, got, want, err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -52,13 +53,6 @@ type loop struct {
 	pressure  pressure
 	fork      *experiment.Fork // nil where none is under way
 	declined  string           // why the command being carried out was refused, empty if it was not
-
-	// held is the quality of the newest iteration of a run that keeps its output, until it is known whether the run
-	// goes on: that of what is saved replaces it.
-	held  profiles.Measurement
-	holds bool
-	// concluded reports that the newest iteration ended a unit of work, and measured what would be saved.
-	concluded bool
 }
 
 // candidate is a workload that is ready for its first iteration.
@@ -131,8 +125,6 @@ func (l *loop) begin(r *Run, c candidate, from *Resumed) {
 	if k, ok := c.work.(workload.Keeper); ok && r.options.KeepOutput {
 		k.KeepOutput()
 	}
-	l.release()
-	l.concluded = false
 	l.close()
 	l.run, l.settings, l.work = r, c.settings, c.work
 	r.inputs = c.inputs
@@ -294,52 +286,16 @@ func (l *loop) end(cut context.Context, err error) error {
 	l.lastCheckpoint(cut, unsound)
 	switch {
 	case err != nil:
-		l.release()
 		l.run.stream.State(profiles.Failed, err.Error())
 		return err
 	case !l.finished:
-		l.measureFinal(cut)
 		l.run.stream.State(profiles.Stopped, "")
 	}
 	return l.failure
 }
 
-// comparesFinal returns the task of a run that keeps its output, if it compares what it leaves with the truth.
-func (l *loop) comparesFinal() workload.FinalComparer {
-	if c, ok := l.work.(workload.FinalComparer); ok && l.run.options.KeepOutput {
-		return c
-	}
-	return nil
-}
-
-// measureFinal publishes the quality of what a run that keeps its output leaves, so that what is said of the run is
-// said of the picture that is written. One that cannot be measured keeps the newest quality. It replaces what was held
-// of the same iteration, which is of before its update.
-func (l *loop) measureFinal(cut context.Context) {
-	c := l.comparesFinal()
-	if c == nil || l.index == 0 || l.concluded {
-		return
-	}
-	values, err := c.FinalQuality(cut)
-	if err != nil {
-		l.release()
-		return
-	}
-	l.holds = false
-	l.run.stream.Measure(profiles.Measurement{Iteration: l.index - 1, Unit: l.rec.Unit, Values: values})
-}
-
-// release publishes the quality that was held.
-func (l *loop) release() {
-	if l.holds {
-		l.run.stream.Measure(l.held)
-		l.holds = false
-	}
-}
-
 // iterate runs one iteration and publishes it.
 func (l *loop) iterate(cut context.Context) error {
-	l.release()
 	if err := l.comparing.tune(cut); err != nil {
 		return err
 	}
@@ -384,8 +340,7 @@ func (l *loop) iterate(cut context.Context) error {
 		limit = l.comparing.tuned
 	}
 	last := err != nil || outcome.Finished || limit != ""
-	final := last && err == nil && !outcome.UnitEnded && l.comparesFinal() != nil // measured when it is as it is saved
-	measured, hasMeasured, failed := l.view.look(cut, l.work, rec, &outcome, last, err == nil && !final)
+	measured, hasMeasured, failed := l.view.look(cut, l.work, rec, &outcome, last, err == nil)
 	if failed != nil {
 		return fmt.Errorf("iteration %d: %w", l.index, failed)
 	}
@@ -400,12 +355,9 @@ func (l *loop) iterate(cut context.Context) error {
 	}
 
 	if hasMeasured {
-		l.held = profiles.Measurement{Iteration: l.index, Unit: rec.Unit, Values: measured}
-		if l.holds = true; outcome.UnitEnded || l.comparesFinal() == nil {
-			l.release()
-		}
+		stream.Measure(profiles.Measurement{Iteration: l.index, Unit: rec.Unit, Values: measured})
 	}
-	if l.concluded = outcome.UnitEnded; outcome.UnitEnded {
+	if outcome.UnitEnded {
 		l.unitEnded(outcome.Result)
 	}
 	if outcome.MemoryChanged {
@@ -436,10 +388,6 @@ func (l *loop) iterate(cut context.Context) error {
 		l.endFork("the run is over")
 		err := l.comparing.conclude(cut, "the run is over")
 		l.lastCheckpoint(cut, err)
-		if final && l.failure == nil {
-			l.measureFinal(cut)
-		}
-		l.release()
 		return err
 	}
 	l.foretell()
@@ -598,11 +546,20 @@ func (l *loop) step(cut context.Context) error {
 	return err
 }
 
-// Saved says which files were saved, and that a PNG among them has not the values but what they are between the least
-// and the greatest.
-func Saved(paths []string) string {
-	text := "saved " + strings.Join(paths, " and ")
-	if slices.ContainsFunc(paths, func(path string) bool { return strings.HasSuffix(path, ".png") }) {
+// Saved is what was saved.
+type Saved struct {
+	Paths   []string
+	Quality string // of the saved picture itself, as "PSNR is 13.48 dB"; empty if it is not known
+}
+
+// Line says what was saved: the files by names, which are their paths with what is to be said of them. A PNG among them
+// has not the values but what they are between the least and the greatest.
+func (s *Saved) Line(names []string) string {
+	text := "saved " + strings.Join(names, " and ")
+	if s.Quality != "" {
+		text += ", whose own " + s.Quality
+	}
+	if slices.ContainsFunc(s.Paths, func(path string) bool { return strings.HasSuffix(path, ".png") }) {
 		text += "; black is the least value in a PNG, white the greatest"
 	}
 	return text
@@ -610,10 +567,10 @@ func Saved(paths []string) string {
 
 // save writes the current reconstruction.
 func (l *loop) save(cut context.Context) {
-	paths, err := l.write(cut, l.run.savePath(), true)
+	saved, err := l.write(cut, l.run.savePath(), true)
 	var told []string
-	if len(paths) > 0 {
-		told = append(told, Saved(paths))
+	if len(saved.Paths) > 0 {
+		told = append(told, saved.Line(saved.Paths))
 	}
 	if err == nil {
 		l.run.stream.Log(told[0])
@@ -624,13 +581,20 @@ func (l *loop) save(cut context.Context) {
 }
 
 // write writes the result to files named after base, to new ones if fresh is set.
-func (l *loop) write(ctx context.Context, base string, fresh bool) ([]string, error) {
+func (l *loop) write(ctx context.Context, base string, fresh bool) (saved Saved, err error) {
 	if l.work == nil {
-		return nil, errors.New("nothing was reconstructed yet")
+		return saved, errors.New("nothing was reconstructed yet")
 	}
 	saver, ok := l.work.(workload.Saver)
 	if !ok {
-		return nil, errors.New(l.info.Schema.Workload + " has nothing to save")
+		return saved, errors.New(l.info.Schema.Workload + " has nothing to save")
 	}
-	return saver.Save(ctx, base, fresh)
+	saved.Paths, err = saver.Save(ctx, base, fresh)
+	if c, ok := l.work.(workload.SavedComparer); ok && l.view.quality >= 0 && len(saved.Paths) > 0 {
+		if q := c.SavedQuality()[l.view.quality]; !math.IsNaN(q) {
+			info := l.info.Schema.QualityInfo()
+			saved.Quality = strings.TrimSpace(fmt.Sprintf("%s is %.4g %s", info.Title, q, info.Unit))
+		}
+	}
+	return saved, err
 }

@@ -376,8 +376,8 @@ func (r *Run) Close() { r.loop.close() }
 
 // WriteReconstruction writes the reconstruction of a run that has ended to
 // base.png (16 bit) and base.npy, or, with an error, to base.npy alone if it is not
-// finite. It returns the paths that were written: none if ctx ended first.
-func (r *Run) WriteReconstruction(ctx context.Context, base string) ([]string, error) {
+// finite. Nothing was written if ctx ended first.
+func (r *Run) WriteReconstruction(ctx context.Context, base string) (Saved, error) {
 	return r.loop.write(ctx, base, false)
 }
 

@@ -139,6 +139,7 @@ type record struct {
 	tasks    *profiles.Tasks
 	ranks    *profiles.Ranks
 	notes    []profiles.Note
+	kept     profiles.Kept
 }
 
 // New returns an aggregator of the events of source. If source is an Asker, it
@@ -311,7 +312,10 @@ func (a *Aggregator) take(e *profiles.Event) {
 	case *profiles.Ended:
 		a.earlier.Join(b)
 	case *profiles.LogEntry:
-		a.tell(profiles.LogLine{Text: b.Text, Refused: b.Refused}, e.At)
+		a.tell(profiles.LogLine{Text: b.Text, Refused: b.Refused, Kept: b.Kept}, e.At)
+		if b.Kept.Path != "" {
+			a.kept = b.Kept
+		}
 	case *profiles.Note:
 		a.notes = keepNewest(append(a.notes, *b), profiles.MostNotes)
 		a.tell(profiles.LogLine{Text: b.String()}, a.began.Add(b.Written))
@@ -524,7 +528,7 @@ func (a *Aggregator) snapshot(now time.Time) *profiles.Snapshot {
 		Batches: a.batches.views(), Caches: a.recent.caches(&a.last), Memory: a.memory, Load: a.loads.view,
 		Sensors: profiles.SensorsView{Sensors: a.sensors, Energy: a.energies.views},
 		Changes: changes, Effects: effects, Notes: slices.Clip(a.notes),
-		Recording: a.recording, Tasks: a.tasks, Output: a.output, Ranks: a.ranks,
+		Recording: a.recording, Kept: a.kept, Tasks: a.tasks, Output: a.output, Ranks: a.ranks,
 		Results: slices.Clip(a.results), Earlier: a.earlier, Log: slices.Clip(a.log), Alerts: a.alerts.Standing(),
 		Own:  profiles.OwnCost{Aggregator: a.cost.share(time.Now()), Dropped: a.dropped, Watching: a.watchingCost()},
 		Unit: -1,

@@ -55,7 +55,11 @@ func standing(origin, begun time.Time, s *profiles.Snapshot, last *profiles.Iter
 		put(begun.Add(s.Changes[i].At), &profiles.Changed{Change: s.Changes[i], Settings: s.Settings})
 	}
 	for i := range s.Log {
-		put(begun.Add(s.Log[i].At), &profiles.LogEntry{Text: s.Log[i].Text, Refused: s.Log[i].Refused})
+		entry := profiles.LogEntry{Text: s.Log[i].Text, Refused: s.Log[i].Refused}
+		if s.Log[i].Kept == s.Kept { // and not of a start before
+			entry.Kept = s.Kept
+		}
+		put(begun.Add(s.Log[i].At), &entry)
 	}
 	if s.Earlier.Units > 0 {
 		put(begun, &s.Earlier)

@@ -229,6 +229,9 @@ func (s *Stream) UnitDone(r profiles.UnitResult) { s.put(&r) }
 // Log records a log line; its time is that of the call, since Begin.
 func (s *Stream) Log(text string) { s.put(&profiles.LogEntry{Text: text}) }
 
+// Keep is Log for a line about a checkpoint that was written.
+func (s *Stream) Keep(k profiles.Kept, text string) { s.put(&profiles.LogEntry{Text: text, Kept: k}) }
+
 // Answer records what became of a command.
 func (s *Stream) Answer(a profiles.Answer) { s.put(&a) }
 

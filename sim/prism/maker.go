@@ -172,13 +172,16 @@ func threads(setting int) int {
 }
 
 // Save writes the reconstruction on the object's window, see finalOutput, to base.png
-// (16 bit) and base.npy, or, with an error, to base.npy alone if it is not finite.
+// (16 bit) and base.npy, or, with an error, to base.npy alone if it is not finite. SavedQuality is that of it.
 func (r *Reconstruction) Save(ctx context.Context, base string, fresh bool) ([]string, error) {
 	if !r.Reconstructed() {
 		return nil, errors.New("nothing was reconstructed yet")
 	}
 	output, err := r.finalOutput(ctx)
 	if err != nil {
+		return nil, err
+	}
+	if r.saved, err = r.QualityOf(ctx, output); err != nil {
 		return nil, err
 	}
 	save, p := picture.SavePair, r.settings.crop(PictureReconstruction, output)

@@ -47,15 +47,9 @@ func (r *Reconstruction) qualityOnDevice(ctx context.Context) (profiles.Values, 
 	return qualities(q, err), err
 }
 
-// FinalQuality is Quality of what is saved (finalOutput): of the weights after the newest update, where the newest
-// output is of those before it.
-func (r *Reconstruction) FinalQuality(ctx context.Context) (profiles.Values, error) {
-	output, err := r.finalOutput(ctx)
-	if err != nil {
-		return profiles.NoValues(), err
-	}
-	return r.QualityOf(ctx, output)
-}
+// SavedQuality is Quality of what the newest Save has written (finalOutput): of the weights after the newest update,
+// where the newest output is of those before it.
+func (r *Reconstruction) SavedQuality() profiles.Values { return r.saved }
 
 // QualityOf is Quality of another output, [N, N]. The only error is that of a context that ends first.
 func (r *Reconstruction) QualityOf(ctx context.Context, output []float32) (profiles.Values, error) {

@@ -44,10 +44,11 @@ type Reconstruction struct {
 	planned  profiles.Memory // of the newest plan, without caches
 	stop     float64         // threshold of the samples if it is in force, else 0
 	done     bool
-	failed   bool  // an iteration failed or was cut short: no weights to go on from
-	changed  bool  // settings changed since the last iteration
-	marked   *mark // to go back to; nil for none
-	kept     kept  // to continue from if the device fails
+	failed   bool            // an iteration failed or was cut short: no weights to go on from
+	changed  bool            // settings changed since the last iteration
+	marked   *mark           // to go back to; nil for none
+	kept     kept            // to continue from if the device fails
+	saved    profiles.Values // the quality of what was saved
 }
 
 // New prepares a reconstruction of an object. Errors name the setting.

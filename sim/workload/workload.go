@@ -112,13 +112,6 @@ type Comparer interface {
 	Quality(ctx context.Context) (profiles.Values, error)
 }
 
-// FinalComparer is a Comparer that may save another result than the newest that it has compared, such as that of
-// weights which the newest iteration updated after its forward pass.
-type FinalComparer interface {
-	// FinalQuality is Quality of what Save writes.
-	FinalQuality(ctx context.Context) (profiles.Values, error)
-}
-
 // Imager is a task with pictures.
 type Imager interface {
 	// Picture returns a copy of the newest state of one of the schema's pictures; nil if the device failed, whose error
@@ -153,6 +146,14 @@ type Saver interface {
 	// Save writes the newest result to files named after base, and returns the paths that
 	// were written: only new files if fresh.
 	Save(ctx context.Context, base string, fresh bool) ([]string, error)
+}
+
+// SavedComparer is a Saver that compares what it saves with the truth: it may be of weights that the newest iteration
+// updated after its forward pass, of which nothing was measured.
+type SavedComparer interface {
+	// SavedQuality returns the occasionally measured series for what the newest Save has written; NaN if they are not
+	// known.
+	SavedQuality() profiles.Values
 }
 
 // Keeper is a task that can keep a complete result while it works on the next.

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"prismtop/profiles/export/files"
 	"prismtop/profiles/preset"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/unit"
@@ -174,7 +175,7 @@ func (k *keepFlags) unused(ctx context.Context) error {
 	if k.path == "" {
 		return nil
 	}
-	foreign, err := k.kept.Foreign(ctx, k.path, k.resumed)
+	foreign, further, err := k.kept.Foreign(ctx, k.path, k.resumed)
 	if err != nil || foreign == "" {
 		return err
 	}
@@ -182,7 +183,10 @@ func (k *keepFlags) unused(ctx context.Context) error {
 	if foreign != k.path {
 		flag = "checkpoint-keep"
 	}
-	held, next := "a checkpoint", ""
+	held, next, whose := "a checkpoint", "", "of another run"
+	if further {
+		whose = "to which this run went on from " + k.resume
+	}
 	if c, err := checkpoint.Read(ctx, foreign); err == nil {
 		held = fmt.Sprintf("iteration %d", c.Iteration)
 		if c.Object != "" {
@@ -192,8 +196,8 @@ func (k *keepFlags) unused(ctx context.Context) error {
 			next = "continue it with --resume " + shellWord(foreign) + ", or "
 		}
 	}
-	return fmt.Errorf("flag --%s: %s holds %s, of another run: %schoose another name, or delete the file", flag,
-		foreign, held, next)
+	return fmt.Errorf("flag --%s: %s holds %s, %s: %schoose another name, or delete the file", flag,
+		foreign, held, whose, next)
 }
 
 // preset returns the preset of the run; of that of a resumed one the checkpoint has the name.
@@ -224,9 +228,12 @@ func (k *keepFlags) source() string { return "checkpoint " + k.resume }
 // reportCheckpoint prints where the last checkpoint of a run is and the command that resumes it, and returns why its
 // last state was not written. runErr is the run's own error.
 func (k *keepFlags) reportCheckpoint(cmd *cobra.Command, r *sim.Run, runErr error) error {
+	if lost := r.LostCheckpoint(); lost != nil {
+		fmt.Fprintln(cmd.ErrOrStderr(), "prismtop: warning: "+cli.ErrorLine(lost))
+	}
 	written, err := r.LastCheckpoint()
 	if written.Path != "" {
-		fmt.Fprintln(cli.Notes(cmd), k.writtenLine(cmd.CommandPath(), written))
+		fmt.Fprintln(cli.Notes(cmd), k.writtenLine(cmd.CommandPath(), carried(cmd.Flags()), written))
 	}
 	if err != nil && cli.Interrupted(runErr) { // not reported anywhere else
 		fmt.Fprintln(cmd.ErrOrStderr(), "prismtop: "+cli.ErrorLine(err))
@@ -234,8 +241,8 @@ func (k *keepFlags) reportCheckpoint(cmd *cobra.Command, r *sim.Run, runErr erro
 	return err
 }
 
-// writtenLine says which checkpoint a run has left, and what command goes on from it.
-func (k *keepFlags) writtenLine(command string, w sim.Written) string {
+// writtenLine says which checkpoint a run has left, and what command with what flags besides goes on from it.
+func (k *keepFlags) writtenLine(command, flags string, w sim.Written) string {
 	path := visible.Text(w.Path)
 	if w.Earlier {
 		return fmt.Sprintf("the checkpoint of iteration %d in %s is of the run before the restart; this run has none",
@@ -243,22 +250,60 @@ func (k *keepFlags) writtenLine(command string, w sim.Written) string {
 	}
 	next := "the run is complete"
 	if !w.Finished {
-		next = "to continue: " + k.resumeCommand(command, w)
+		next = "to continue: " + k.resumeCommand(command, flags, w)
 	}
 	return fmt.Sprintf("checkpoint of iteration %d in %s; %s", w.Iteration, path, next)
 }
 
-// resumeCommand returns the command line that continues a run from a checkpoint, and its checkpoints, without
-// the limits that it has reached.
-func (k *keepFlags) resumeCommand(command string, from sim.Written) string {
+// continues says of each flag of a run that sets no setting whether the command that continues the run repeats it. Of
+// the others that command has its own value, or the checkpoint has what they gave, as it has the settings.
+var continues = map[string]bool{
+	"checkpoint-every": true, "checkpoint-keep": true, "record-limit": true, "no-record": true,
+	"save": true, "export": true, "metrics": true,
+	"headless": true, "json": true, "lines": true, "quiet": true, "detach": true, "on-hangup": true, "notify": true,
+	"ascii": true, "theme": true, "bandwidth": true, "watch-budget": true,
+
+	"resume": false, "checkpoint": false, "record": false, "session": false, "dry-run": false, "help": false,
+	"preset": false, "config": false, "weights": false, "set": false,
+}
+
+// carried returns the flags that the command repeats which continues a run. Exports go to new files beside those of the
+// run, which have its part.
+func carried(flags *pflag.FlagSet) (line string) {
+	flags.Visit(func(f *pflag.Flag) {
+		if !continues[f.Name] {
+			return
+		}
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		for _, value := range values {
+			if t, err := files.Parse(value); err == nil && f.Name == "export" {
+				value = t.Format() + "=" + t.Next().Path
+			}
+			switch {
+			case f.Value.Type() != "bool":
+				line += " --" + f.Name + " " + shellWord(visible.Text(value))
+			case value == "true":
+				line += " --" + f.Name
+			default:
+				line += " --" + f.Name + "=" + value
+			}
+		}
+	})
+	return line
+}
+
+// resumeCommand returns the command line that continues a run from a checkpoint, and its checkpoints, with the flags of
+// the run that apply and without the limits that it has reached.
+func (k *keepFlags) resumeCommand(command, flags string, from sim.Written) string {
 	path := shellWord(visible.Text(from.Path))
 	line := command + " --resume " + path
 	if k.path != "" {
 		line += " --checkpoint " + path
 	}
-	if k.path != "" && k.keep != "1" {
-		line += " --checkpoint-keep " + shellWord(k.keep)
-	}
+	line += flags
 	for _, key := range from.Reached {
 		if key == settings.MaxIterations {
 			line += " --max-iterations 0"
@@ -319,7 +364,7 @@ func weightsCommand() *cobra.Command {
 			if err := c.Hold(); err != nil {
 				return err
 			}
-			return exportWeights(cmd.Context(), cmd.OutOrStdout(), from, to, fold, names)
+			return exportWeights(cmd.Context(), cmd.OutOrStdout(), c, from, to, fold, names)
 		},
 	}
 	export.Flags().StringVar(&from, "from", "", "checkpoint to take the weights from")
@@ -347,8 +392,8 @@ const (
 )
 
 // exportWeights writes the weights of a checkpoint to a file, folded unless fold is empty, and under another
-// program's names unless names is.
-func exportWeights(ctx context.Context, w io.Writer, from, to, fold, names string) error {
+// program's names unless names is. named has the file.
+func exportWeights(ctx context.Context, w io.Writer, named cli.Claims, from, to, fold, names string) error {
 	c, err := sim.OpenCheckpoint(ctx, from, checkpointKinds())
 	if err != nil {
 		return err
@@ -375,7 +420,7 @@ func exportWeights(ctx context.Context, w io.Writer, from, to, fold, names strin
 		return err
 	}
 	_, err = fmt.Fprintf(w, "%s of iteration %d in %s\n", unit.Plural(len(tensors), "array", "arrays"), c.Iteration,
-		visible.Text(to))
+		visible.Text(named.Marked(to)[0]))
 	return err
 }
 

@@ -81,7 +81,7 @@ func TestTheLineAboutTheLastCheckpoint(t *testing.T) {
 		"checkpoint of iteration 34 in c.npz; the run is complete":                                                                                     {Path: "c.npz", Iteration: 34, Finished: true},
 		"the checkpoint of iteration 34 in c.npz is of the run before the restart; this run has none":                                                  {Path: "c.npz", Iteration: 34, Earlier: true},
 	} {
-		if got := (&keepFlags{path: "c.npz", keep: "3,best"}).writtenLine("prismtop run", w); got != want {
+		if got := (&keepFlags{path: "c.npz"}).writtenLine("prismtop run", " --checkpoint-keep 3,best", w); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

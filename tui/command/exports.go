@@ -86,6 +86,9 @@ func exportRecording(cmd *cobra.Command, path string, texts []string) error {
 	}
 	for _, path := range paths {
 		fmt.Fprintln(list, visible.Text(path))
+		if named.Replaced(path) { // standard output has paths alone
+			fmt.Fprintln(cli.Notes(cmd), "prismtop: replaced "+visible.Text(path))
+		}
 	}
 	switch {
 	case cmd.Context().Err() != nil:
@@ -147,7 +150,8 @@ func sourceOf(ctx context.Context, r *recording.Reader) (export.Source, error) {
 	return from, err
 }
 
-// exportTo writes the recording at a path to a target, FORMAT=PATH.
+// exportTo writes the recording at a path to a target, FORMAT=PATH, and returns the paths of the files as
+// they are to be shown.
 func exportTo(ctx context.Context, path, text string) ([]string, error) {
 	target, err := files.Parse(text)
 	if err != nil {
@@ -173,7 +177,8 @@ func exportTo(ctx context.Context, path, text string) ([]string, error) {
 	if err := named.Hold(); err != nil {
 		return nil, err
 	}
-	return writeRecording(ctx, r, []files.Target{target}, nil)
+	paths, err := writeRecording(ctx, r, []files.Target{target}, nil)
+	return named.Marked(paths...), err
 }
 
 // parseTargets reads the targets of exports.
@@ -275,12 +280,12 @@ func (h *handedOn) follow(events *stream.Stream, newest func() *profiles.Snapsho
 	}()
 }
 
-// end hands on what is left of a run that has ended, completes the files and lists them on w.
-func (h *handedOn) end(w io.Writer) error {
+// end hands on what is left of a run that has ended, completes the files and lists them on w; claims has them.
+func (h *handedOn) end(w io.Writer, claims cli.Claims) error {
 	lost := h.unfollow()
 	paths, err := h.files.Close(lost)
 	if len(paths) > 0 {
-		fmt.Fprintln(w, "exported "+visible.Text(strings.Join(paths, ", ")))
+		fmt.Fprintln(w, "exported "+visible.Text(strings.Join(claims.Marked(paths...), ", ")))
 	}
 	return err
 }

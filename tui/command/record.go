@@ -223,7 +223,15 @@ func (f *recordFlags) closeRecording(cmd *cobra.Command, r *recording.Recorder, 
 				"program reads the recording", r.Path())))
 	}
 	folder, unknown := recording.Folder()
-	if err != nil || unknown != nil || filepath.Dir(r.Path()) != folder { // files elsewhere are the user's
+	if unknown != nil || filepath.Dir(r.Path()) != folder { // files elsewhere are the user's
+		return pruned, failed
+	}
+	if err != nil {
+		if n, bytes := recording.Prunable(folder); f.limit > 0 && bytes > f.limit<<20 {
+			fmt.Fprintln(cli.Notes(cmd), words.Printed(fmt.Sprintf("prismtop: %s still holds %s, %s, more than "+
+				"--record-limit (%s): none was deleted, because the recording of this run is not whole", folder,
+				unit.Plural(n, "recording", "recordings"), unit.Size(bytes), unit.Limit(f.limit<<20))))
+		}
 		return pruned, failed
 	}
 	pruned, err = recording.Prune(ctx, folder, r.Path(), f.limit<<20)

@@ -70,9 +70,9 @@ func saved(base string, suffixes []string) []string {
 func (f *runFlags) write(cmd *cobra.Command, r *sim.Run, wasInterrupted bool) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	paths, err := r.WriteReconstruction(ctx, f.save)
-	if len(paths) > 0 {
-		fmt.Fprintln(cli.Notes(cmd), visible.Text(sim.Saved(paths)))
+	saved, err := r.WriteReconstruction(ctx, f.save)
+	if len(saved.Paths) > 0 {
+		fmt.Fprintln(cli.Notes(cmd), visible.Text(saved.Line(f.claims.Marked(saved.Paths...))))
 	}
 	if err != nil && (wasInterrupted || ctx.Err() != nil) { // not reported anywhere else
 		why := cli.ErrorLine(err)

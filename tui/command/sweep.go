@@ -101,10 +101,15 @@ func (o *sweepOutput) write(cmd *cobra.Command, t *sweep.Table) error {
 	if o.output == "" {
 		return write(cmd.OutOrStdout())
 	}
-	if err := atomicfile.WriteFrom(o.output, 0o644, write); err != nil {
+	named := cli.Claims{}
+	err := named.Write("flag --output", o.output)
+	if err == nil {
+		err = atomicfile.WriteFrom(o.output, 0o644, write)
+	}
+	if err != nil {
 		return err
 	}
-	fmt.Fprintln(cli.Notes(cmd), "prismtop: the table is in "+visible.Text(o.output))
+	fmt.Fprintln(cli.Notes(cmd), "prismtop: the table is in "+visible.Text(named.Marked(o.output)[0]))
 	return nil
 }
 

@@ -296,8 +296,12 @@ func (s *Screen) written(msg writtenMsg) {
 	case msg.err != nil:
 		s.Complain("not written: " + oneLine(msg.err))
 	default:
+		said := "written to "
+		if w != nil && w.replace {
+			said = "replaced "
+		}
 		s.write = nil
-		s.Say("written to " + msg.path)
+		s.Say(said + msg.path)
 	}
 }
 

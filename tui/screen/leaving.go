@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"fmt"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -148,7 +149,8 @@ func (d *departure) detach() tea.Cmd {
 // losesWeights reports whether the end of the run discards what it has learnt: it writes no checkpoint then.
 func (d *departure) losesWeights() bool {
 	s := d.run.snap
-	return s != nil && s.Index > s.Run.Resumed && s.Run.Checkpoint == "" && d.seat.keys.can(profiles.CheckpointCommand)
+	return s != nil && s.Index > s.InCheckpoint() && s.Run.Checkpoint == "" &&
+		d.seat.keys.can(profiles.CheckpointCommand)
 }
 
 // quitting asks whether to quit; any other key than its own stays.
@@ -191,7 +193,11 @@ func (q quitting) box(in room) []string {
 	}
 	lines := []string{question}
 	if q.losesWeights() {
-		lines = append(lines, keys.Say(weightsGo))
+		goes := weightsGo
+		if kept := s.InCheckpoint(); kept > 0 {
+			goes = profiles.Advice(fmt.Sprintf(weightsSinceGo, kept))
+		}
+		lines = append(lines, keys.Say(goes))
 	}
 	w, quit, detach := 0, keys.Of("quit")+" y", keys.Of("detach")
 	if q.onlyY() {

@@ -42,7 +42,19 @@ func (r *restarting) lost() []string {
 	if s == nil || s.Index == 0 {
 		return nil
 	}
-	lost := []string{unit.About(s.Index, "iteration", "iterations") + ", their weights and the picture"}
+	kept := s.InCheckpoint()
+	if s.Run.Checkpoint != "" { // which is written before a restart
+		kept = s.Index
+	}
+	var lost []string
+	switch left := unit.About(s.Index-kept, "iteration", "iterations"); {
+	case kept >= s.Index:
+		lost = append(lost, "the picture on the screen")
+	case kept > 0:
+		lost = append(lost, left+" since its checkpoint, and the picture")
+	default:
+		lost = append(lost, left+", their weights and the picture")
+	}
 	if n := len(s.Effects); n > 0 {
 		lost = append(lost, unit.About(int64(n), "effect", "effects")+" of changes, and the marks in the charts")
 	}
@@ -76,9 +88,14 @@ func (r *restarting) box(in room) []string {
 	for _, l := range r.lost() {
 		lines = append(lines, "  "+l)
 	}
-	if run := &r.snap.Run; run.Checkpoint != "" {
-		stays := fmt.Sprintf("Its checkpoint stays in %s; the next run writes to %s.", run.Checkpoint,
+	stays := ""
+	if run, kept := &r.snap.Run, &r.snap.Kept; run.Checkpoint != "" {
+		stays = fmt.Sprintf("Its checkpoint stays in %s; the next run writes to %s.", run.Checkpoint,
 			run.NextCheckpoint)
+	} else if kept.Path != "" {
+		stays = fmt.Sprintf("%s has its first %s.", kept.Path, unit.About(kept.Iterations, "iteration", "iterations"))
+	}
+	if stays != "" {
 		lines = append(lines, words.Wrap(visible.Text(stays), w)...)
 	}
 	if next := r.waiting(); len(next) > 0 {

@@ -2,6 +2,7 @@ package screen
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -39,6 +40,39 @@ func TestARestartSaysWhatIsLost(t *testing.T) {
 		press(m, "R", "R", "y")
 		if got := r.Called(); !slices.Equal(got, []string{"Restart"}) || !strings.Contains(lastLine(m), "restarting") {
 			t.Errorf("%v: called %q and says %q", size, got, lastLine(m))
+		}
+	}
+}
+
+// What a checkpoint has, a restart does not lose, nor does the end of the run.
+func TestTheQuestionsKnowWhatACheckpointHas(t *testing.T) {
+	at := func(kept int64, run string) *profiles.Snapshot {
+		s := tuitest.Paused()
+		if s.Run.Checkpoint = run; kept > 0 {
+			s.Kept = profiles.Kept{Path: "moon.checkpoint.npz", Iterations: kept}
+		}
+		return s
+	}
+	n := tuitest.Paused().Index
+	for _, tt := range []struct {
+		s             *profiles.Snapshot
+		restart, quit string
+	}{
+		{at(0, ""), "iterations, their weights and the picture", "Its weights go unless d writes them to a checkpoint."},
+		{at(n-20, ""), "20 iterations since its checkpoint, and the picture",
+			fmt.Sprintf("Its weights since iteration %d go unless d writes them.", n-20)},
+		{at(n, ""), "the picture on the screen", ""},
+		{at(0, "run.npz"), "the picture on the screen", ""},
+	} {
+		m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, tt.s)
+		press(m, "R")
+		frame := seen(m)
+		if !strings.Contains(frame, tt.restart) || strings.Contains(frame, "moon.checkpoint.npz has its first") != (tt.s.Kept.Path != "") {
+			t.Errorf("%+v: R asks\n%s", tt.s.Kept, frame)
+		}
+		press(m, "esc", "q")
+		if frame := seen(m); !strings.Contains(frame, "Quit?") || tt.quit == "" && strings.Contains(frame, "weights go") || !strings.Contains(frame, tt.quit) {
+			t.Errorf("%+v: q asks\n%s", tt.s.Kept, frame)
 		}
 	}
 }

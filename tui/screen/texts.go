@@ -35,6 +35,7 @@ const (
 	quitsHere          profiles.Advice = "the run goes on; {quit|quitting} quits"
 	quitQuestion       profiles.Advice = "Quit? y or {quit|quitting} quits, other keys stay"
 	weightsGo          profiles.Advice = "Its weights go unless {checkpoint|a key} writes them to a checkpoint."
+	weightsSinceGo                     = "Its weights since iteration %d go unless {checkpoint|a key} writes them."
 	leavesGoing        profiles.Advice = "{detach|leaving} leaves the run going"
 	ablationStarts     profiles.Advice = "enter or {ablate|a click} starts, space chooses, esc"
 	chooserFoot        profiles.Advice = "space shows, enter zooms, {layout|the next} layout, esc"

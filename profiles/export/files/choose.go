@@ -103,9 +103,27 @@ func (t Target) Replaceable() error {
 
 // New returns the target of a format whose files are not there yet: base, with a number if its name
 // is taken, and an ending.
-func New(format, base string) (Target, error) {
-	ending := Ending(format)
-	for n := 1; ; n++ {
+func New(format, base string) (Target, error) { return unused(format, base, Ending(format), 1) }
+
+// Next returns the target of a run that continues the one with this target: of run.csv the first of run-2.csv,
+// run-3.csv, … of which no file exists. A folder, to which runs add files, and standard output stay.
+func (t Target) Next() Target {
+	if t.Stdout() || t.format.live {
+		return t
+	}
+	ending := Ending(t.Format())
+	if !strings.HasSuffix(t.Path, ending) {
+		ending = filepath.Ext(t.Path)
+	}
+	if next, err := unused(t.Format(), strings.TrimSuffix(t.Path, ending), ending, 2); err == nil {
+		return next
+	}
+	return t
+}
+
+// unused returns a target of the first name, counted from n, of which no file exists.
+func unused(format, base, ending string, n int) (Target, error) {
+	for ; ; n++ {
 		path := base + ending
 		if n > 1 {
 			path = fmt.Sprintf("%s-%d%s", base, n, ending)

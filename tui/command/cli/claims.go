@@ -22,6 +22,7 @@ type Claims map[string]claim
 type claim struct {
 	by     string           // the flag
 	path   string           // as given
+	there  bool             // a file was at the path when it was noted
 	locked bool             // while Hold holds it
 	lock   *atomicfile.Lock // nil while it is not held
 }
@@ -54,6 +55,23 @@ func (c Claims) Replace(by string, own func(path string) bool, paths ...string) 
 	return nil
 }
 
+// Replaced reports whether a file that was written replaced one, which was there when it was noted.
+func (c Claims) Replaced(path string) bool {
+	at, err := resolved(path)
+	return err == nil && c[at].there
+}
+
+// Marked returns the paths of files that were written as they are shown: with a note where one was replaced.
+func (c Claims) Marked(paths ...string) []string {
+	marked := slices.Clone(paths)
+	for i, path := range paths {
+		if c.Replaced(path) {
+			marked[i] += " (replaced)"
+		}
+	}
+	return marked
+}
+
 // Append is Write for files that several processes may append to at the same time: Hold leaves them out.
 func (c Claims) Append(by string, paths ...string) error { return c.note(false, by, paths) }
 
@@ -77,7 +95,9 @@ func (c Claims) note(locked bool, by string, paths []string) error {
 			return fmt.Errorf("%s: %s is the file of %s: must be another", by, path,
 				strings.TrimPrefix(other.by, "flag "))
 		}
-		c[at] = claim{by: by, path: path, locked: locked}
+		info, err := os.Stat(at)
+		there := err == nil && info.Mode().IsRegular() && info.Size() > 0
+		c[at] = claim{by: by, path: path, there: there, locked: locked}
 	}
 	return nil
 }
