@@ -5,11 +5,12 @@ package profiles
 // Layer is one kernel of an iteration, with its mean time over the last half
 // second.
 type Layer struct {
-	Name  string // "layer 2 convT dW"
-	Phase Phase  // the first, if a kernel belongs to several
-	Nanos float64
-	FLOPs int64 // additions and multiplications
-	Bytes int64 // read and written at least once
+	Name   string // "layer 2 convT dW"
+	Kernel string // that computes it, if the device chose among several; else ""
+	Phase  Phase  // the first, if a kernel belongs to several
+	Nanos  float64
+	FLOPs  int64 // additions and multiplications
+	Bytes  int64 // read and written at least once
 
 	// Compute and Memory are shares, 0 to 1, of this machine's peak rates; Memory
 	// is above 1 if the data stayed in a faster cache than assumed. Judged is

@@ -38,6 +38,7 @@ type Bandwidth struct {
 // Layer is one step of the plan.
 type Layer struct {
 	Name         string  `json:"name"`
+	Kernel       string  `json:"kernel,omitempty"` // that computes it, if the device chose among several; else ""
 	Phase        string  `json:"phase"`
 	MedianMS     float64 `json:"median_ms"`
 	P10MS        float64 `json:"p10_ms"`

@@ -88,11 +88,12 @@ type Report struct {
 
 // StepTimes is one step of the plan and its times.
 type StepTimes struct {
-	Name  string
-	Phase profiles.Phase
-	FLOPs int64   // additions and multiplications
-	Bytes int64   // read and written at least once
-	Nanos []int64 // of each iteration
+	Name   string
+	Kernel string
+	Phase  profiles.Phase
+	FLOPs  int64   // additions and multiplications
+	Bytes  int64   // read and written at least once
+	Nanos  []int64 // of each iteration
 }
 
 // Run runs the measurement. It returns an error if the settings are invalid or if

@@ -53,7 +53,7 @@ func (r *Report) AddLayers(s *export.Summary, roofs *roof.Roofs) {
 		times := spread(step.Nanos)
 		j := roofs.Judge(step.FLOPs, step.Bytes, time.Duration(times.Median))
 		b.Layers = append(b.Layers, export.Layer{
-			Name: step.Name, Phase: r.Run.Schema.Phases[step.Phase].Name,
+			Name: step.Name, Kernel: step.Kernel, Phase: r.Run.Schema.Phases[step.Phase].Name,
 			MedianMS: times.Median / 1e6, P10MS: times.P10 / 1e6, P90MS: times.P90 / 1e6,
 			FLOPs: step.FLOPs, Bytes: step.Bytes, GFLOPS: j.GFLOPS, GBs: j.GBs,
 			ComputeShare: j.Compute, MemoryShare: j.Memory, Bound: j.Bound,

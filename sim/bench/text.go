@@ -52,14 +52,14 @@ func layers(d *report.Document, bm *export.Benchmark) {
 		roofs += fmt.Sprintf(" · %s: %.0f GB/s read, %.0f updated", unit.Limit(l.Bytes), l.Read, l.Update)
 	}
 	d.Heading(2, roofs)
-	t := d.Table("ms", "p10", "p90", "MFLOP", "MB", "GFLOP/s", "GB/s", "compute", "memory", "nearer", "step")
-	t.Align = "rrrrrrrrrrl"
+	t := d.Table("ms", "p10", "p90", "MFLOP", "MB", "GFLOP/s", "GB/s", "compute", "memory", "nearer", "step", "kernel")
+	t.Align = "rrrrrrrrrrll"
 	for _, l := range bm.Layers {
 		ms, one, share := "%.3f", "%.1f", "%.0f %%"
 		t.Add(fmt.Sprintf(ms, l.MedianMS), fmt.Sprintf(ms, l.P10MS), fmt.Sprintf(ms, l.P90MS),
 			fmt.Sprintf(one, float64(l.FLOPs)/1e6), fmt.Sprintf(one, float64(l.Bytes)/1e6),
 			fmt.Sprintf(one, l.GFLOPS), fmt.Sprintf(one, l.GBs), fmt.Sprintf(share, 100*l.ComputeShare),
-			fmt.Sprintf(share, 100*l.MemoryShare), l.Bound, l.Name)
+			fmt.Sprintf(share, 100*l.MemoryShare), l.Bound, l.Name, l.Kernel)
 	}
 }
 

@@ -114,7 +114,7 @@ func (m *measurement) describe(steps []profiles.Layer) {
 	m.report.Steps = make([]StepTimes, len(steps))
 	for i := range steps {
 		s := &steps[i]
-		m.report.Steps[i] = StepTimes{Name: s.Name, Phase: s.Phase, FLOPs: s.FLOPs, Bytes: s.Bytes}
+		m.report.Steps[i] = StepTimes{Name: s.Name, Kernel: s.Kernel, Phase: s.Phase, FLOPs: s.FLOPs, Bytes: s.Bytes}
 	}
 }
 

@@ -283,6 +283,14 @@ func (b *optimizers) scalerUpdate(interval int) func() {
 	}
 }
 
+// convUpdate is Adam's update of a convolution's weights.
+type convUpdate struct {
+	*adamUpdate
+	gx       []float32    // unless nil, takes the gradient of one of the images, with the weights before the update
+	rounded  denseWeights // these in bfloat16, or empty
+	gradient *int64       // takes the gradient's time
+}
+
 // convAdam binds an Adam update of a convolution's weights that does not store their
 // gradient.
 func (b *optimizers) convAdam(op nn.ConvAdam) func() {
@@ -290,41 +298,32 @@ func (b *optimizers) convAdam(op nn.ConvAdam) func() {
 	if !op.Transposed {
 		s, l = 1, 0
 	}
-	conv := &convolutions{b.binder}
-	g := geometryOf(b.inShape(s), b.inShape(l), b.outShape(0), op.Stride, op.Pad)
-	u := b.adamUpdate(op.Update, 2)
-	outer := g.single() && g.n == 1 && !b.split()
-	var gx []float32
-	var w denseWeights
+	c := newWeightGradient(b.binder, updates, s, l, op.Stride, op.Pad)
+	b.gradient = new(int64)
+	c.update = &convUpdate{adamUpdate: b.adamUpdate(op.Update, 2), gradient: b.gradient}
 	if op.GradInput {
 		arrays := len(b.current.Out) - 1
 		if rounded := 4 + arrays; len(b.current.In) > rounded {
-			w = conv.matrixInput(rounded)
+			c.update.rounded = c.matrixInput(rounded)
 		}
-		gx = b.out(arrays)
+		c.update.gx = b.out(arrays)
 	}
-	b.gradient = new(int64)
-	switch {
-	case outer:
-		return b.outerAdam(&g, u, gx, w, b.in(s), b.in(l))
-	case conv.pairedWeight(&g):
-		if c := conv.newPairWeight(&g, s, l); g.n == 1 && c.band == g.hs {
-			return b.patchesAdam(&g, u, c)
-		}
-	case !conv.tiled(&g) && conv.patched(&g) && g.n == 1 && g.hs <= patchBand(&g) && !b.split():
-		return b.patchesAdam(&g, u, conv.newPatchWeight(&g, b.in(s), b.in(l)))
-	}
-	gw, nanos := b.floats(len(u.p)), b.gradient
-	compute := conv.weightGradient(g, gw, s, l)
-	update := b.each(len(gw), grain, func(lo, hi int) { u.apply(lo, gw[lo:hi]) })
+	return c.bind()
+}
+
+// gradientAdam computes the gradient, then updates.
+func (b *convolution) gradientAdam() func() {
+	u, nanos, c := b.update, b.update.gradient, *b
+	gw := b.floats(len(u.p))
+	c.computes, c.result = weighs, gw
+	compute := c.bind()
+	update := u.run(b.each(len(gw), grain, func(lo, hi int) { u.apply(lo, gw[lo:hi]) }))
 	epoch := time.Now()
 	return func() {
 		start := time.Since(epoch)
 		compute()
 		*nanos = int64(time.Since(epoch) - start)
-		u.begin()
 		update()
-		u.end()
 	}
 }
 
@@ -341,32 +340,31 @@ func (b *optimizers) gradientShare() func() {
 // outerAdam updates weights between one pixel and an image: the gradient of row s is
 // small[s]·large. Unless gx is nil, gx[s] = Σ large[j]·w[s, j] with the weights before the
 // update, summed in denseGather's order, or with rounded ones unless they are empty.
-func (b *optimizers) outerAdam(g *geometry, u *adamUpdate, gx []float32, rounded denseWeights, small,
-	large []float32) func() {
-	columns := g.large * g.taps()
-	run := b.outerUpdate(u, small, large)
-	if gx != nil {
-		run = b.rows((g.small+rowsPerTask-1)/rowsPerTask, rowsPerTask*columns, func(lo, hi int) {
-			lo, hi = lo*rowsPerTask, min(hi*rowsPerTask, g.small)
-			switch {
-			case rounded.rounded != nil:
-				u.applyOuterRounded(lo*columns, gx[lo:hi], large, small[lo:hi])
-				return
-			case rounded.f == nil && rounded.h == nil:
-				u.applyOuterProducts(lo*columns, gx[lo:hi], large, small[lo:hi])
-				return
-			}
-			rounded.products(u.set, gx[lo:hi], lo*columns, columns, large) // whose copy the update overwrites
-			for s := lo; s < hi; s++ {
-				u.applyOuter(s*columns, large, small[s])
-			}
-		})
+func (b *convolution) outerAdam() func() {
+	u, gx, rounded, columns := b.update.adamUpdate, b.update.gx, b.update.rounded, b.large*b.taps()
+	small, large, count := b.input(b.s), b.input(b.l), b.small
+	if gx == nil {
+		return u.run(b.outerUpdate(u, small, large))
 	}
-	return u.run(run)
+	return u.run(b.rows((count+rowsPerTask-1)/rowsPerTask, rowsPerTask*columns, func(lo, hi int) {
+		lo, hi = lo*rowsPerTask, min(hi*rowsPerTask, count)
+		switch {
+		case rounded.rounded != nil:
+			u.applyOuterRounded(lo*columns, gx[lo:hi], large, small[lo:hi])
+			return
+		case rounded.f == nil && rounded.h == nil:
+			u.applyOuterProducts(lo*columns, gx[lo:hi], large, small[lo:hi])
+			return
+		}
+		rounded.products(u.set, gx[lo:hi], lo*columns, columns, large) // whose copy the update overwrites
+		for s := lo; s < hi; s++ {
+			u.applyOuter(s*columns, large, small[s])
+		}
+	}))
 }
 
 // outerUpdate returns a closure that updates row s with the gradient small[s]·large.
-func (b *optimizers) outerUpdate(u *adamUpdate, small, large []float32) func() {
+func (b *binder) outerUpdate(u *adamUpdate, small, large []float32) func() {
 	return b.rows(len(small), len(large), func(lo, hi int) {
 		for s := lo; s < hi; s++ {
 			u.applyOuter(s*len(large), large, small[s])
@@ -405,9 +403,14 @@ func (r *rowsAdam) run(laid, scratch []float32, lo, hi int) {
 	r.used.Add(int64(used))
 }
 
-// patchesAdam updates the weights of a patched geometry that fits into one band of
-// patches, a few rows at a time.
-func (b *optimizers) patchesAdam(g *geometry, u *adamUpdate, p patchProducts) func() {
+// patchAdam and patchPairsAdam bind the update of a patched geometry that fits into one band of patches, of float32 and
+// of pairs.
+func (b *convolution) patchAdam() func()      { return b.patchesAdam(b.newPatchWeight()) }
+func (b *convolution) patchPairsAdam() func() { return b.patchesAdam(b.newPairWeight()) }
+
+// patchesAdam updates weights a few rows at a time.
+func (b *convolution) patchesAdam(p patchProducts) func() {
+	g, u := b.geometry, b.update.adamUpdate
 	rows, channels := p.block()
 	whole := rowBand{rows: g.hs}
 	r := &rowsAdam{adamUpdate: u, row: g.large * patch, rows: rows, count: g.small, epoch: time.Now(),
@@ -423,7 +426,7 @@ func (b *optimizers) patchesAdam(g *geometry, u *adamUpdate, p patchProducts) fu
 	}
 	tasks := (r.count + r.rows - 1) / r.rows
 	update := b.prepared(tasks, p.laid(), r.rows*r.row, r.rows*r.row*g.hs*g.ws, lay, r.run)
-	nanos := b.gradient
+	nanos := b.update.gradient
 	return func() {
 		start := time.Since(r.epoch)
 		r.computed.Store(0)

@@ -27,7 +27,8 @@ type binder struct {
 	state   *state
 
 	current       *nn.Step
-	index         int // of current
+	served        []string // the kernels of convolutions that compute it
+	index         int      // of current
 	err           error
 	widened       map[nn.BufferID][]float32
 	before, after []func()
@@ -62,7 +63,7 @@ func (b *binder) step(s *nn.Step) (run func(), err error) {
 		}
 	}()
 	b.current, b.err, b.used = s, nil, 0
-	b.widened, b.before, b.after = map[nn.BufferID][]float32{}, nil, nil
+	b.widened, b.before, b.after, b.served = map[nn.BufferID][]float32{}, nil, nil, nil
 	if s.Products == nn.TF32 {
 		return nil, errors.New("TF32 products: only a GPU multiplies so; use exact ones")
 	}

@@ -1,38 +1,19 @@
 package cpu
 
 import (
+	"prismtop/sim/cpu/pairconv"
 	"prismtop/sim/cpu/square"
+	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/vec/conv"
 	"prismtop/sim/cpu/vec/elements"
+	"prismtop/sim/cpu/vec/matrix"
 	"prismtop/sim/cpu/volume"
+	"prismtop/sim/cpu/winograd"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
 )
 
-// Convolutions of pictures: their geometry, and the choice among the ways to gather, to
-// scatter and to sum weight gradients.
-
-// convolutions binds the convolutions of pictures and their gradients.
-type convolutions struct {
-	*binder
-}
-
-func (b *convolutions) bind(op nn.Op) (run func(), ok bool) {
-	switch op := op.(type) {
-	case nn.Conv2D:
-		return b.convGather(op), true
-	case nn.Conv2DGradInput:
-		return b.convScatter(op.Stride, op.Pad, false), true
-	case nn.Conv2DGradWeight:
-		return b.convWeight(op.Stride, op.Pad, true), true
-	case nn.ConvTranspose2D:
-		return b.convScatter(op.Stride, op.Pad, op.ReLU), true
-	case nn.ConvTranspose2DGradInput:
-		return b.convGather(nn.Conv2D{Stride: op.Stride, Pad: op.Pad}), true
-	case nn.ConvTranspose2DGradWeight:
-		return b.convWeight(op.Stride, op.Pad, false), true
-	}
-	return nil, false
-}
+// The convolutions of pictures: what they compute, and the ordered table of the kernels that compute them.
 
 // The six convolution operators are three loops. Let the small grid be a Conv2D's
 // output or a ConvTranspose2D's input, the large grid the other one. Both weight
@@ -41,9 +22,117 @@ func (b *convolutions) bind(op nn.Op) (run func(), ok bool) {
 //
 //	small[s, p] · large[l, stride·p − pad + k] · w[s][l][k]
 //
-//	gather:  small from large and w   (Conv2D, ConvTranspose2DGradInput)
-//	scatter: large from small and w   (ConvTranspose2D, Conv2DGradInput)
-//	weight:  w from small and large   (both weight gradients)
+//	gathers:  small from large and w   (Conv2D, ConvTranspose2DGradInput)
+//	scatters: large from small and w   (ConvTranspose2D, Conv2DGradInput)
+//	weighs:   w from small and large   (both weight gradients)
+//
+// and updates (ConvAdam) weighs and takes Adam's step.
+
+// loops are sets of these loops.
+type loops uint8
+
+const (
+	gathers loops = 1 << iota
+	scatters
+	weighs
+	updates
+)
+
+// operands is how a kernel takes a convolution's operands.
+type operands uint8
+
+const (
+	anyOperands operands = iota
+	floats               // float32; kernels that convert pieces themselves take 16 bits as well, others have them widened
+	ofPairs              // bfloat16 on a processor that multiplies pairs of them, for a result in bfloat16 or float32
+	ofParts              // float32 to be split into parts (nn.BF16x3)
+)
+
+// convolutionKernel is a way to compute convolutions.
+type convolutionKernel struct {
+	name     string
+	computes loops
+	takes    operands
+	fits     func(*convolution) bool // shape, kernel, stride, processor, threads
+	bind     func(*convolution) func()
+}
+
+// convolutionKernels are the kernels of convolutions. The first one that fits computes a step.
+func convolutionKernels() []convolutionKernel {
+	type c = convolution
+	return []convolutionKernel{
+		{"factors", weighs, anyOperands, (*c).factored, (*c).keepFactors},
+
+		// Products of pairs of bfloat16.
+		{"pairs 4x4 amx", gathers, ofPairs, all((*c).patched, (*c).bare, (*c).fitsTileGather), (*c).tileGather},
+		{"pairs 4x4", gathers, ofPairs, all((*c).patched, (*c).fitsGather), (*c).pairGather},
+		{"pairs 4x4 amx", scatters, ofPairs, all((*c).patched, (*c).bare, (*c).fitsTileScatter), (*c).tileScatter},
+		{"pairs 4x4", scatters, ofPairs, all((*c).patched, (*c).fitsScatter), (*c).pairScatter},
+		{"pairs 4x4", weighs, ofPairs, all((*c).patched, (*c).evenRows), (*c).patchPairsWeight},
+		{"pairs direct amx", gathers, ofPairs, all((*c).constant, (*c).fitsTileDirect), (*c).tileDirect},
+		{"pairs winograd", gathers, ofPairs, all((*c).constant, (*c).fitsWinogradPairs), (*c).winogradPairs},
+		{"pairs one channel", gathers, ofPairs, (*c).fitsSpreadPairs, (*c).spreadPairs},
+		{"pairs direct", gathers | scatters, ofPairs, (*c).fitsDirectPairs, (*c).directPairs},
+		{"pairs bands", weighs, ofPairs, (*c).fitsPairBands, (*c).pairBandsWeight},
+
+		// Products of split operands: on tiles, or as one sum of twice as many terms.
+		{"split 4x4 amx", gathers, ofParts, all((*c).whole, (*c).tiled), (*c).gatherTiles},
+		{"split 4x4 amx", scatters, ofParts, (*c).tiled, (*c).scatterTiles},
+		{"split 4x4 amx", weighs, ofParts, (*c).tiled, (*c).weightTiles},
+		{"split", gathers | scatters | weighs, ofParts, (*c).whole, (*c).bindParts},
+
+		// Products of float32.
+		{"winograd", gathers, floats, all((*c).whole, (*c).fitsWinograd), (*c).winograd},
+		{"dense", gathers, floats, all((*c).whole, (*c).single), (*c).denseGather},
+		{"dense", scatters, floats, (*c).single, (*c).denseScatter},
+		{"dense", weighs, floats, (*c).single, (*c).denseWeight},
+		{"4x4", gathers, floats, all((*c).whole, (*c).patched, (*c).fewPixels), (*c).gatherPatches},
+		{"4x4", scatters, floats, (*c).patched, (*c).scatterPatches},
+		{"4x4", weighs, floats, (*c).patched, (*c).patchWeight},
+		{"square", gathers | scatters, floats, (*c).fitsSquare, (*c).square},
+		{"one channel", gathers, floats, (*c).fitsSpread, (*c).spreadTaps},
+		{"resized", gathers, anyOperands, (*c).resized, (*c).resizeApart},
+		{"direct", gathers | scatters, floats, (*c).fitsDirect, (*c).direct},
+		{"bands", gathers | scatters, floats, (*c).banded, (*c).sumBands},
+		{"bands", weighs, floats, all((*c).banded, (*c).fewWeights), (*c).bandsWeight},
+		{"lowered", gathers | scatters, floats, always, (*c).lowered},
+		{"lowered", weighs, floats, always, (*c).loweredWeight},
+
+		// Adam with the gradient of the weights.
+		{"outer", updates, floats, all((*c).single, (*c).oneImage), (*c).outerAdam},
+		{"pairs 4x4", updates, ofPairs, all((*c).patched, (*c).evenRows, (*c).onePairBand), (*c).patchPairsAdam},
+		{"4x4", updates, floats, all((*c).patched, (*c).onePatchBand), (*c).patchAdam},
+		{"gradient", updates, anyOperands, always, (*c).gradientAdam},
+	}
+}
+
+// all returns the condition that all conditions hold.
+func all(conditions ...func(*convolution) bool) func(*convolution) bool {
+	return func(c *convolution) bool {
+		for _, holds := range conditions {
+			if !holds(c) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+func always(*convolution) bool { return true }
+
+// convolution is a convolution to be bound: a step, or a part of one.
+type convolution struct {
+	*binder
+	geometry
+	computes       loops
+	relu, up, pool bool         // of a gather: see nn.Conv2D; relu also of a scatter
+	s, l           int          // the inputs that are the small and the large grid
+	shape          bands        // as a gather; zero for scatters of another stride than 1
+	made           [2][]float32 // inputs made of the step's own: repeated pixels, or parts
+	result         []float32    // where the result goes, unless it is the step's output
+	parted         bool         // made are parts
+	update         *convUpdate  // of updates
+}
 
 // geometry describes both grids and the kernel between them.
 type geometry struct {
@@ -57,192 +146,266 @@ type geometry struct {
 // taps is the number of weights between two channels.
 func (g *geometry) taps() int { return g.kh * g.kw }
 
-// single reports whether the small grid is one pixel and the kernel covers the
-// large grid exactly: a matrix product (PRISM's first layer, 1×1 → 4×4).
-func (g *geometry) single() bool {
-	return g.hs == 1 && g.ws == 1 && g.pad == 0 && g.hl == g.kh && g.wl == g.kw
+// convolutions binds the convolutions of pictures and their gradients.
+type convolutions struct {
+	*binder
 }
 
-// geometryOf returns the geometry of the small and large images and the weights.
-func geometryOf(small, large, w tensor.Shape, stride, pad int) geometry {
-	return geometry{n: small[0], small: small[1], hs: small[2], ws: small[3],
-		large: large[1], hl: large[2], wl: large[3], kh: w[2], kw: w[3], stride: stride, pad: pad}
+func (b *convolutions) bind(op nn.Op) (run func(), ok bool) {
+	in, out := b.inShape, b.outShape
+	switch op := op.(type) {
+	case nn.Conv2D:
+		large, small := enlarged(in(0), op.Up), enlarged(out(0), op.Pool)
+		c := newConvolution(b.binder, gathers, small, large, in(1), op.Stride, op.Pad)
+		c.relu, c.up, c.pool = op.ReLU, op.Up, op.Pool
+		return c.bind(), true
+	case nn.Conv2DGradInput:
+		return newConvolution(b.binder, scatters, in(0), out(0), in(1), op.Stride, op.Pad).bind(), true
+	case nn.Conv2DGradWeight:
+		return newWeightGradient(b.binder, weighs, 1, 0, op.Stride, op.Pad).bind(), true
+	case nn.ConvTranspose2D:
+		c := newConvolution(b.binder, scatters, in(0), out(0), in(1), op.Stride, op.Pad)
+		c.relu = op.ReLU
+		return c.bind(), true
+	case nn.ConvTranspose2DGradInput:
+		return newConvolution(b.binder, gathers, out(0), in(0), in(1), op.Stride, op.Pad).bind(), true
+	case nn.ConvTranspose2DGradWeight:
+		return newWeightGradient(b.binder, weighs, 0, 1, op.Stride, op.Pad).bind(), true
+	}
+	return nil, false
+}
+
+// enlarged returns the shape of images with twice as many rows and columns, if they are to be.
+func enlarged(s tensor.Shape, twice bool) tensor.Shape {
+	if twice {
+		return tensor.Shape{s[0], s[1], 2 * s[2], 2 * s[3]}
+	}
+	return s
+}
+
+// newConvolution returns a convolution between small and large images.
+func newConvolution(b *binder, computes loops, small, large, w tensor.Shape, stride, pad int) *convolution {
+	c := &convolution{binder: b, computes: computes, geometry: geometry{n: small[0], small: small[1], hs: small[2],
+		ws: small[3], large: large[1], hl: large[2], wl: large[3], kh: w[2], kw: w[3], stride: stride, pad: pad}}
+	c.asGather()
+	return c
+}
+
+// newWeightGradient returns the gradient of a step's first output, whose inputs s and l are the small and the large
+// images.
+func newWeightGradient(b *binder, computes loops, s, l, stride, pad int) *convolution {
+	c := newConvolution(b, computes, b.inShape(s), b.inShape(l), b.outShape(0), stride, pad)
+	c.s, c.l = s, l
+	return c
+}
+
+// asGather finds the shape of the convolution as a gather.
+func (b *convolution) asGather() {
+	switch {
+	case b.computes != scatters:
+		b.shape = b.gatherShape()
+	case b.stride == 1:
+		b.shape = b.scatterShape()
+	}
+}
+
+// bind binds the first kernel that fits.
+func (b *convolution) bind() func() {
+	for _, k := range convolutionKernels() {
+		if k.computes&b.computes != 0 && b.offers(k.takes) && k.fits(b) {
+			b.served = append(b.served, k.name)
+			return k.bind(b)
+		}
+	}
+	return b.fail("no kernel for this convolution")
+}
+
+// offers reports whether a kernel can take the operands.
+func (b *convolution) offers(o operands) bool {
+	parts := b.binder.split() && !b.parted
+	switch o {
+	case floats:
+		return !parts
+	case ofPairs:
+		return b.products() != vec.NoPairs
+	case ofParts:
+		return parts
+	}
+	return true
+}
+
+// products returns how products of pairs are computed: NoPairs unless the operands are the step's own and bfloat16, and
+// the result is bfloat16 or float32.
+func (b *convolution) products() vec.Pairs {
+	inputs, y := b.current.In, b.buffer(b.current.Out[0]).DType
+	bfloat := func(i int) bool { return b.buffer(inputs[i]).DType == tensor.BFloat16 }
+	if b.made[0] != nil || b.binder.split() || !bfloat(0) || !bfloat(1) || y != tensor.Float32 && y != tensor.BFloat16 {
+		return vec.NoPairs
+	}
+	return b.backend.pairs
+}
+
+// input returns the i-th input as float32.
+func (b *convolution) input(i int) []float32 {
+	if b.made[i] != nil {
+		return b.made[i]
+	}
+	return b.in(i)
+}
+
+// output returns the result as float32.
+func (b *convolution) output() []float32 {
+	if b.result != nil {
+		return b.result
+	}
+	return b.out(0)
 }
 
 // bias is the optional third input, one value per output channel.
-func (b *convolutions) bias() []float32 {
+func (b *convolution) bias() []float32 {
 	if len(b.current.In) < 3 {
 		return nil
 	}
 	return b.in(2)
 }
 
-// convGather binds Conv2D (x, w, b → y) and ConvTranspose2DGradInput (gy, w → gx).
-func (b *convolutions) convGather(op nn.Conv2D) func() {
-	largeShape, smallShape := b.resized(op)
-	g := geometryOf(smallShape, largeShape, b.inShape(1), op.Stride, op.Pad)
-	if run := b.convPairs(&g, op); run != nil {
-		return run
-	}
-	if g.single() && !b.split() && !op.Up && !op.Pool {
-		large, bias, small := b.in(0), b.bias(), b.out(0)
-		return b.rectified(op.ReLU, small, b.denseGather(&g, small, large, b.matrixInput(1), bias))
-	}
-	if shape := g.gatherShape(); b.halved16(0) && !op.Up && !op.Pool && !b.direct(&shape) && !b.alone(&shape) &&
-		!(b.patched(&g) && g.hs*g.ws <= patchedPixels) && shape.divide() {
-		shape.relu = op.ReLU
-		return shape.runner(b, b.outValues(0), b.inValues(0), b.in(1), b.bias())
-	}
-	large, w, bias, small := b.in(0), b.in(1), b.bias(), b.out(0)
-	if run := b.resizedGather(&g, op, small, large, w, bias); run != nil {
-		return run
-	}
-	return b.gather(g, op.ReLU, small, large, w, bias)
-}
-
-// gather binds a gather with the matching kernel. bias may be nil.
-func (b *convolutions) gather(g geometry, relu bool, small, large, w, bias []float32) func() {
-	if b.tiled(&g) {
-		return b.rectified(relu, small, b.gatherTiles(&g, small, large, w, bias))
-	}
-	if run := b.winograd(&g, relu, small, large, w, bias); run != nil {
-		return run
-	}
-	b.splitGather(&g, &large, &w)
-	if g.single() {
-		return b.rectified(relu, small, b.denseGather(&g, small, large, denseWeights{f: w}, bias))
-	}
-	if b.patched(&g) && g.hs*g.ws <= patchedPixels {
-		return b.rectified(relu, small, b.gatherPatches(&g, small, large, w, bias))
-	}
-	shape := g.gatherShape()
-	shape.relu = relu
-	if run := b.square(&shape, square.Options{ReLU: relu}, small, large, w, bias); run != nil {
-		return run
-	}
-	switch {
-	case b.direct(&shape):
-		return b.directly(&shape, small, large, w, bias)
-	case b.alone(&shape):
-		return b.spreadTaps(&shape, false, small, large, w, bias)
-	}
-	if c, ok := g.gatherBands(); ok {
-		c.relu = relu
-		return c.runner(b, volume.Floats(small), volume.Floats(large), w, bias)
-	}
-	c := newLowered(b, gatherLowering(&g))
-	c.relu = relu
-	return c.runner(b, small, large, w, bias)
-}
-
-// halved16 reports whether input i is a 16-bit one that no kernel splits: kernels that work in bands
+// halved reports whether operands have 16 bits, and pieces returns the i-th input as it is then, for kernels that
 // convert it piece by piece.
-func (b *convolutions) halved16(i int) bool {
-	return b.buffer(b.current.In[i]).DType.Size() == 2 && !b.split()
+func (b *convolution) halved() bool {
+	return b.buffer(b.current.In[0]).DType.Size() == 2 && b.made[0] == nil
+}
+func (b *convolution) pieces(i int) volume.Values {
+	if b.halved() {
+		return b.inValues(i)
+	}
+	return volume.Floats(b.input(i))
+}
+
+// Conditions of more than one kernel.
+
+// whole reports whether the images are taken and stored as they are: neither repeated nor pooled.
+func (b *convolution) whole() bool { return !b.up && !b.pool }
+
+// resized is the contrary.
+func (b *convolution) resized() bool { return !b.whole() }
+
+// single reports whether the small grid is one pixel and the kernel covers the large grid exactly: a matrix product
+// (PRISM's first layer, 1×1 → 4×4).
+func (b *convolution) single() bool {
+	return b.hs == 1 && b.ws == 1 && b.pad == 0 && b.hl == b.kh && b.wl == b.kw
+}
+
+// patched reports whether taps are 4×4 of stride 2 and padding 1, with a number of pixels that the kernels accept.
+func (b *convolution) patched() bool {
+	return b.backend.set != vec.Go && b.kh == 4 && b.kw == 4 && b.stride == 2 && b.pad == 1 && b.hl == 2*b.hs &&
+		b.wl == 2*b.ws && b.hs*b.ws%4 == 0 && 4*(b.wl+2) <= planeFloats
+}
+
+// centred reports whether taps are 3×3 of stride 1 and padding 1.
+func (b *convolution) centred() bool { return b.kh == 3 && b.kw == 3 && b.stride == 1 && b.pad == 1 }
+
+// bfloat reports whether the result is bfloat16, bare whether it is that of tiles, without a bias and a ReLU.
+func (b *convolution) bfloat() bool { return b.buffer(b.current.Out[0]).DType == tensor.BFloat16 }
+func (b *convolution) bare() bool {
+	return b.backend.tiles != matrix.NoTiles && !b.relu && len(b.current.In) < 3 && b.bfloat()
+}
+
+// constant reports whether the weights are a variable in bfloat16 that the plan does not change, which is brought into
+// another form when it changes.
+func (b *convolution) constant() bool { return b.binder.constant(1) >= 0 }
+
+// Conditions of one kernel.
+
+func (b *convolution) factored() bool { return b.buffer(b.current.Out[0]).Factored }
+
+func (b *convolution) fitsTileGather() bool {
+	return b.whole() && pairconv.TileGatherFits(b.pairShape())
+}
+func (b *convolution) fitsGather() bool {
+	return b.whole() && pairconv.GatherFits(b.pairShape())
+}
+func (b *convolution) fitsTileScatter() bool { return pairconv.TileScatterFits(b.pairShape()) }
+func (b *convolution) fitsScatter() bool     { return pairconv.ScatterFits(b.pairShape()) }
+
+func (b *convolution) fitsTileDirect() bool {
+	centred := b.kh == b.kw && b.stride == 1 && b.pad == b.kh/2
+	return b.backend.tiles != matrix.NoTiles && centred && b.bfloat() && pairconv.TileDirectFits(b.pairDirect())
+}
+
+func (b *convolution) fitsWinogradPairs() bool {
+	return b.centred() && b.bfloat() && winograd.PairsFit(b.large, b.small, b.hs, b.ws, b.pool)
+}
+
+// fitsWinograd reports whether the step asks for Winograd's algorithm, and fits it. Operands of 16 bits that bands
+// convert in pieces are left to those.
+func (b *convolution) fitsWinograd() bool {
+	return b.current.Products == nn.Winograd && b.centred() && b.n*b.hs*b.ws >= winogradPixels &&
+		winograd.Fits(b.large, b.small, b.hs, b.ws) && !(b.halved() && !b.fitsDirect() && b.banded())
+}
+
+// fitsSquare reports whether package square has kernels for a convolution of float32. With few input channels it pays
+// if there are many output channels. Weights that are converted at every run would also have to be packed at every
+// run, which does not pay.
+func (b *convolution) fitsSquare() bool {
+	c := &b.shape
+	centred := c.kh == 3 && c.kw == 3 && c.stride == 1 && c.top == 1 && c.left == 1
+	pays := c.in*c.kh*c.kw >= directTerms || c.out >= 4*conv.SquareRows
+	return centred && pays && square.Fits(b.backend.set, c.in, c.out, c.outH, c.outW, b.squareOptions()) &&
+		!b.binder.split() && b.buffer(b.current.In[1]).DType == tensor.Float32
+}
+
+// fewPixels bounds the small grid of a gather by patches: with more pixels and fewer channels a patch is reused too
+// little.
+func (b *convolution) fewPixels() bool { return b.hs*b.ws <= patchedPixels }
+
+func (b *convolution) evenRows() bool     { return b.hs%2 == 0 }
+func (b *convolution) oneImage() bool     { return b.n == 1 }
+func (b *convolution) onePairBand() bool  { return b.n == 1 && b.pairBand() == b.hs }
+func (b *convolution) onePatchBand() bool { return b.n == 1 && b.hs <= b.patchBand() }
+
+// banded reports whether bands fit, fewWeights whether their weight gradients do.
+func (b *convolution) banded() bool     { return b.whole() && b.shape.divide() }
+func (b *convolution) fewWeights() bool { return b.small*b.large*b.taps() <= weightFloats }
+
+// resizeApart repeats the image or pools the result, and binds a kernel that does neither.
+func (b *convolution) resizeApart() func() {
+	set, plain := b.backend.set, *b
+	plain.up, plain.pool = false, false
+	plain.made, plain.result = [2][]float32{b.in(0), b.in(1)}, b.out(0)
+	after := func() {}
+	if b.up {
+		rows, columns, x := b.n*b.large*b.hl/2, b.wl/2, plain.made[0]
+		y := b.floats(4 * rows * columns)
+		plain.made[0] = y
+		b.before = append(b.before, b.rows(rows, 4*columns, func(lo, hi int) {
+			elements.DoubleRows(set, y[4*lo*columns:], x[lo*columns:], hi-lo, columns)
+		}))
+	}
+	if b.pool {
+		rows, columns, y := b.n*b.small*b.hs/2, b.ws/2, plain.result
+		x := b.floats(4 * rows * columns)
+		plain.result = x
+		after = b.rows(rows, 4*columns, func(lo, hi int) {
+			elements.MaxPool(set, y[lo*columns:], x[4*lo*columns:], hi-lo, columns)
+		})
+	}
+	return inOrder(plain.bind(), after)
 }
 
 // rectified returns a closure that calls run and then computes y = max(0, y), for
 // kernels without a ReLU of their own.
-func (b *convolutions) rectified(relu bool, y []float32, run func()) func() {
-	if !relu {
+func (b *convolution) rectified(y []float32, run func()) func() {
+	if !b.relu {
 		return run
 	}
 	set := b.backend.set
-	rectify := b.each(len(y), grain, func(lo, hi int) { elements.ReLU(set, y[lo:hi], y[lo:hi]) })
+	return inOrder(run, b.each(len(y), grain, func(lo, hi int) { elements.ReLU(set, y[lo:hi], y[lo:hi]) }))
+}
+
+// inOrder returns a closure that calls one closure after the other.
+func inOrder(first, second func()) func() {
 	return func() {
-		run()
-		rectify()
+		first()
+		second()
 	}
-}
-
-// convScatter binds ConvTranspose2D (x, w, b → y), with a ReLU or without, and
-// Conv2DGradInput (gy, w → gx).
-func (b *convolutions) convScatter(stride, pad int, relu bool) func() {
-	g := geometryOf(b.inShape(0), b.outShape(0), b.inShape(1), stride, pad)
-	if run := b.scatterPairs(&g, relu); run != nil {
-		return run
-	}
-	if run := b.directScatter(&g, relu); run != nil {
-		return run
-	}
-	if g.single() && !b.split() {
-		small, bias, large := b.in(0), b.bias(), b.out(0)
-		return b.rectified(relu, large, b.denseScatter(&g, large, small, b.matrixInput(1), bias))
-	}
-	if shape := g.scatterShape(); b.halved16(0) && g.stride == 1 && !b.direct(&shape) && shape.divide() {
-		shape.relu = relu
-		return shape.runner(b, b.outValues(0), b.inValues(0), b.in(1), b.bias())
-	}
-	small, w, bias, large := b.in(0), b.in(1), b.bias(), b.out(0)
-	if b.tiled(&g) {
-		return b.rectified(relu, large, b.scatterTiles(&g, large, small, w, bias))
-	}
-	b.splitScatter(&g, &small, &w)
-	if g.single() {
-		return b.rectified(relu, large, b.denseScatter(&g, large, small, denseWeights{f: w}, bias))
-	}
-	if g.stride == 1 {
-		shape := g.scatterShape()
-		shape.relu = relu
-		if run := b.square(&shape, square.Options{ReLU: relu}, large, small, w, bias); run != nil {
-			return run
-		}
-		if b.direct(&shape) {
-			return b.directly(&shape, large, small, w, bias)
-		}
-	}
-	if b.patched(&g) {
-		return b.scatterPatches(&g, large, small, w, bias, relu)
-	}
-	if c, ok := g.scatterBands(); ok {
-		c.relu = relu
-		return c.runner(b, volume.Floats(large), volume.Floats(small), w, bias)
-	}
-	c := newLowered(b, scatterLowering(&g))
-	return b.rectified(relu, large, c.runner(b, large, small, w, bias))
-}
-
-// convWeight binds the weight gradients: Conv2D's reads x (large) and gy (small),
-// ConvTranspose2D's reads x (small) and gy (large).
-func (b *convolutions) convWeight(stride, pad int, largeFirst bool) func() {
-	s, l := 0, 1
-	if largeFirst {
-		s, l = 1, 0
-	}
-	g := geometryOf(b.inShape(s), b.inShape(l), b.outShape(0), stride, pad)
-	if b.buffer(b.current.Out[0]).Factored {
-		return b.keepFactors(&g, s, l)
-	}
-	return b.weightGradient(g, b.out(0), s, l)
-}
-
-// weightGradient computes gw with the matching kernel, from inputs s, the small grid, and l, the large
-// one.
-func (b *convolutions) weightGradient(g geometry, gw []float32, s, l int) func() {
-	if b.pairedWeight(&g) {
-		return b.weightPatches(&g, gw, b.newPairWeight(&g, s, l))
-	}
-	if run := b.weightPairBands(&g, gw, s, l); run != nil {
-		return run
-	}
-	if b.halved16(s) && !b.tiled(&g) && !b.patched(&g) {
-		if run := b.weightBands(&g, gw, b.inValues(s), b.inValues(l)); run != nil {
-			return run
-		}
-	}
-	small, large := b.in(s), b.in(l)
-	if b.tiled(&g) {
-		return b.weightTiles(&g, gw, small, large)
-	}
-	b.splitWeight(&g, &small, &large)
-	if g.single() {
-		return b.denseWeight(&g, gw, small, large)
-	}
-	if b.patched(&g) {
-		return b.weightPatches(&g, gw, b.newPatchWeight(&g, small, large))
-	}
-	if run := b.weightBands(&g, gw, volume.Floats(small), volume.Floats(large)); run != nil {
-		return run
-	}
-	return b.lowerWeight(&g, gw, small, large)
 }

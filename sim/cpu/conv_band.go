@@ -53,13 +53,6 @@ func (g *geometry) gatherShape() bands {
 		inStride: g.taps(), outStride: g.large * g.taps()}
 }
 
-// gatherBands returns the bands of a gather; ok is false if they do not
-// fit.
-func (g *geometry) gatherBands() (c bands, ok bool) {
-	c = g.gatherShape()
-	return c, c.divide()
-}
-
 // scatterShape returns the shape of a scatter of stride 1, without its bands.
 func (g *geometry) scatterShape() bands {
 	return bands{n: g.n, in: g.small, inH: g.hs, inW: g.ws, out: g.large, outH: g.hl, outW: g.wl,
@@ -67,15 +60,11 @@ func (g *geometry) scatterShape() bands {
 		inStride: g.large * g.taps(), outStride: g.taps()}
 }
 
-// scatterBands returns the bands of a scatter of stride 1; ok is false if they do not
-// fit.
-func (g *geometry) scatterBands() (c bands, ok bool) {
-	c = g.scatterShape()
-	return c, g.stride == 1 && c.divide()
-}
-
-// divide chooses the bands.
+// divide chooses the bands, and reports whether they fit.
 func (c *bands) divide() bool {
+	if c.outH*c.outW < 4*blockColumns {
+		return false
+	}
 	planes := c.in * c.stride * c.stride
 	over, beside := (c.kh-1)/c.stride, (c.kw-1)/c.stride
 	c.columns = c.outW
@@ -86,9 +75,10 @@ func (c *bands) divide() bool {
 	}
 	c.rows = min(fit(), c.outH, max(bandRows, (c.outH+maxShares-1)/maxShares))
 	c.pitch = c.columns + beside
-	if c.rows < 1 || c.outH*c.outW < 4*blockColumns {
+	if c.rows < 1 {
 		return false
 	}
+	c.segments, c.weights = nil, nil
 	for channel := range c.in {
 		for ky := range c.kh {
 			for kx := range c.kw {
@@ -170,9 +160,15 @@ func packValues(set vec.Set, dst []float32, in volume.Values, at int, rows, colu
 	}
 }
 
-// runner returns the closure that computes out from in. bias may be nil.
-func (c *bands) runner(b *convolutions, out, in volume.Values, w, bias []float32) func() {
+// sumBands binds a gather, or a scatter of stride 1, in bands.
+func (b *convolution) sumBands() func() {
+	c := b.shape
+	c.relu = b.relu
 	b.table(2*len(c.segments), 4)
+	in, w, bias, out := b.pieces(0), b.input(1), b.bias(), b.outValues(0)
+	if !b.halved() {
+		out = volume.Floats(b.output())
+	}
 	set, one := b.backend.set, c.rows*c.pitch
 	group := min(conv.TileRows(set), c.out)
 	packed := (c.packed() + lineFloats - 1) / lineFloats * lineFloats
@@ -246,50 +242,44 @@ type bandWeight struct {
 	set          vec.Set
 }
 
-// shareSums returns sums of n floats, and a closure that computes them: shares of blocks are added separately, each
-// with scratch of size floats, in an order that does not depend on the number of threads.
-func (b *convolutions) shareSums(blocks, n, size int, add func(sums, scratch []float32, block int)) (sums []float32,
-	run func()) {
-	shares := min(weightShares, blocks)
-	parts, scratch := b.floats(shares*n), b.floats(shares*size)
-	places, pool, set, sums := &places{}, b.backend.pool, b.backend.set, parts[:n]
-	compute := b.each(shares, 1, func(lo, hi int) {
-		place := places.take()
-		defer places.give(place)
+// shareSums returns a closure that sums a gradient: shares of blocks are added separately, each with scratch of size
+// floats, in an order that does not depend on the number of threads. add adds a block's products, or stores those of
+// the first one.
+func (b *convolution) shareSums(gw []float32, blocks, size int, add func(gw, scratch []float32, block int,
+	first bool)) func() {
+	shares, n := min(weightShares, blocks), len(gw)
+	others, set, pool := b.floats((shares-1)*n), b.backend.set, b.backend.pool
+	compute := b.prepared(shares, 0, size, worthwhile, func([]float32) {}, func(_, scratch []float32, lo, hi int) {
 		for share := lo; share < hi; share++ {
-			part := parts[share*n:][:n]
-			clear(part)
-			for i := share * blocks / shares; i < (share+1)*blocks/shares && !pool.Ended(); i++ {
-				add(part, scratch[place*size:][:size], i)
+			part, first := gw, share*blocks/shares
+			if share > 0 {
+				part = others[(share-1)*n:][:n]
+			}
+			for i := first; i < (share+1)*blocks/shares && !pool.Ended(); i++ {
+				add(part, scratch, i, i == first)
 			}
 		}
 	})
-	return sums, func() {
-		compute()
-		for share := 1; share < shares; share++ {
-			elements.Add(set, sums, sums, parts[share*n:])
+	return inOrder(compute, b.each(n, grain, func(lo, hi int) {
+		for share := range shares - 1 {
+			elements.Add(set, gw[lo:hi], gw[lo:hi], others[share*n+lo:][:hi-lo])
 		}
-	}
+	}))
 }
 
-// weightBands binds a weight gradient, or returns nil if bands do not fit.
-func (b *convolutions) weightBands(g *geometry, gw []float32, small, large volume.Values) func() {
-	form, ok := g.gatherBands()
-	if !ok || len(gw) > weightFloats {
-		return nil
-	}
-	d := &bandWeight{bands: form, small: small, large: large, set: b.backend.set}
+// bandsWeight binds a weight gradient in bands.
+func (b *convolution) bandsWeight() func() {
+	d := &bandWeight{bands: b.shape, small: b.pieces(b.s), large: b.pieces(b.l), set: b.backend.set}
 	b.table(2*len(d.segments), 4)
 	size := (d.packed()+d.out*d.rows*d.pitch+lineFloats-1)/lineFloats*lineFloats + lineFloats
-	sums, run := b.shareSums(d.count(), len(gw), size, d.add)
-	return func() {
-		run()
-		copy(gw, sums)
-	}
+	return b.shareSums(b.output(), d.count(), size, d.add)
 }
 
-// add adds a block's products to a gradient.
-func (d *bandWeight) add(part, scratch []float32, i int) {
+// add adds a block's products to a gradient, which is zeros before the first.
+func (d *bandWeight) add(part, scratch []float32, i int, first bool) {
+	if first {
+		clear(part)
+	}
 	at, set, one := d.block(i), d.set, d.rows*d.pitch
 	copies, p := scratch[:d.packed()], scratch[d.packed():]
 	d.pack(set, copies, d.large, at)

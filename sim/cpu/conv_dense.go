@@ -55,7 +55,7 @@ func (w *denseWeights) products(set vec.Set, out []float32, lo, pitch int, x []f
 
 // matrixInput returns the i-th input as a matrix. A variable in bfloat16 is read where it is, and rounded: to write
 // a copy with each update, and to read that, takes longer than to read twice the bytes once.
-func (b *convolutions) matrixInput(i int) denseWeights {
+func (b *convolution) matrixInput(i int) denseWeights {
 	if b.buffer(b.current.In[i]).DType != tensor.BFloat16 || b.split() {
 		return denseWeights{f: b.in(i)}
 	}
@@ -68,11 +68,18 @@ func (b *convolutions) matrixInput(i int) denseWeights {
 	return denseWeights{f: b.in(i)}
 }
 
+// denseWeights returns the weights as a matrix: those made of the step's own, or its second input.
+func (b *convolution) denseWeights() denseWeights {
+	if b.made[1] != nil {
+		return denseWeights{f: b.made[1]}
+	}
+	return b.matrixInput(1)
+}
+
 // denseScatter computes large[n, j] = Σ small[n, s]·w[s, j] + bias[channel of j].
-func (b *convolutions) denseScatter(g *geometry, large, small []float32, w denseWeights, bias []float32) func() {
-	columns := g.large * g.taps()
-	taps := g.taps()
-	set := b.backend.set
+func (b *convolution) denseScatter() func() {
+	small, w, bias, large := b.input(0), b.denseWeights(), b.bias(), b.output()
+	g, set, taps, columns := b.geometry, b.backend.set, b.taps(), b.large*b.taps()
 	body := func(lo, hi int) {
 		for n := range g.n {
 			y := large[n*columns+lo : n*columns+hi]
@@ -86,13 +93,13 @@ func (b *convolutions) denseScatter(g *geometry, large, small []float32, w dense
 		}
 	}
 	pool := b.backend.pool
-	return func() { pool.ForPieces(columns, columnGrain, 2*columnGrain, body) }
+	return b.rectified(large, func() { pool.ForPieces(columns, columnGrain, 2*columnGrain, body) })
 }
 
 // denseGather computes small[n, s] = Σ large[n, j]·w[s, j] + bias[s].
-func (b *convolutions) denseGather(g *geometry, small, large []float32, w denseWeights, bias []float32) func() {
-	columns := g.large * g.taps()
-	set := b.backend.set
+func (b *convolution) denseGather() func() {
+	large, w, bias, small := b.input(0), b.denseWeights(), b.bias(), b.output()
+	g, set, columns := b.geometry, b.backend.set, b.large*b.taps()
 	body := func(lo, hi int) {
 		lo, hi = lo*rowsPerTask, min(hi*rowsPerTask, g.small)
 		for n := range g.n {
@@ -105,13 +112,13 @@ func (b *convolutions) denseGather(g *geometry, small, large []float32, w denseW
 			}
 		}
 	}
-	return b.tasks((g.small+rowsPerTask-1)/rowsPerTask, rowsPerTask*columns, body)
+	return b.rectified(small, b.tasks((g.small+rowsPerTask-1)/rowsPerTask, rowsPerTask*columns, body))
 }
 
 // denseWeight computes gw[s, j] = Σ over images of small[n, s]·large[n, j].
-func (b *convolutions) denseWeight(g *geometry, gw, small, large []float32) func() {
-	columns := g.large * g.taps()
-	set := b.backend.set
+func (b *convolution) denseWeight() func() {
+	small, large, gw := b.input(b.s), b.input(b.l), b.output()
+	g, set, columns := b.geometry, b.backend.set, b.large*b.taps()
 	body := func(lo, hi int) {
 		for s := lo; s < hi; s++ {
 			row := gw[s*columns:][:columns]
@@ -125,13 +132,13 @@ func (b *convolutions) denseWeight(g *geometry, gw, small, large []float32) func
 }
 
 // keepFactors keeps the two vectors whose product is the weights' gradient, for Adam and State.Read.
-func (b *convolutions) keepFactors(g *geometry, s, l int) func() {
+func (b *convolution) keepFactors() func() {
 	id := b.current.Out[0]
 	v := b.buffer(id).Variable
-	if !g.single() || g.n != 1 || b.split() || v < 0 {
+	if !b.single() || b.n != 1 || b.split() || v < 0 {
 		return b.fail("a gradient as factors that is no outer product")
 	}
-	small, large, state := b.in(s), b.in(l), b.state
+	small, large, state := b.in(b.s), b.in(b.l), b.state
 	f := &factors{make([]float32, len(small)), make([]float32, len(large))}
 	b.table(len(small)+len(large), 4)
 	b.factors[id] = f
@@ -163,12 +170,11 @@ type weightGradient struct {
 	image, first, count int
 }
 
-func (b *convolutions) lowerWeight(g *geometry, gw, small, large []float32) func() {
-	l := gatherLowering(g)
+func (b *convolution) loweredWeight() func() {
+	l := gatherLowering(&b.geometry)
 	l.plan()
-	d := &weightGradient{lowering: l, set: b.backend.set, rows: conv.DotRows(b.backend.set), gw: gw, small: small,
-		large:  large,
-		copies: b.floats(l.packed()), segments: l.phases[0].segments}
+	d := &weightGradient{lowering: l, set: b.backend.set, rows: conv.DotRows(b.backend.set), small: b.input(b.s),
+		large: b.input(b.l), gw: b.output(), copies: b.floats(l.packed()), segments: l.phases[0].segments}
 	b.table(2*len(d.segments), 4)
 	inPlane := l.inChannels * l.inH * l.inW
 	pack := func(lo, hi int) {

@@ -264,20 +264,21 @@ type lowered struct {
 	image, first, count int // the current image and band of rows
 }
 
-func newLowered(b *convolutions, l *lowering) *lowered {
+// lowered binds a gather or a scatter of any shape.
+func (b *convolution) lowered() func() {
+	lower := gatherLowering
+	if b.computes == scatters {
+		lower = scatterLowering
+	}
+	l := lower(&b.geometry)
 	l.plan()
 	for i := range l.phases {
 		b.table(2*len(l.phases[i].segments), 4)
 	}
-	c := &lowered{lowering: l, set: b.backend.set, copies: b.floats(l.packed())}
+	c := &lowered{lowering: l, set: b.backend.set, in: b.input(0), w: b.input(1), bias: b.bias(), out: b.output(),
+		copies: b.floats(l.packed()), relu: b.relu && b.computes == gathers}
 	c.rows = min(conv.TileRows(c.set), l.outChannels)
 	c.pixels = max(1, min(512, sumFloats/c.rows/len(l.phases)))
-	return c
-}
-
-// runner returns the closure that computes out from in. bias may be nil.
-func (c *lowered) runner(b *convolutions, out, in, w, bias []float32) func() {
-	c.out, c.in, c.w, c.bias = out, in, w, bias
 	inPlane := c.inChannels * c.inH * c.inW
 	pack := func(lo, hi int) {
 		c.pack(c.set, c.copies, c.in[c.image*inPlane:][:inPlane], c.first, c.count, lo, hi)
@@ -288,7 +289,7 @@ func (c *lowered) runner(b *convolutions, out, in, w, bias []float32) func() {
 	}
 	pool := b.backend.pool
 	compute := c.compute
-	return func() {
+	run := func() {
 		for c.image = 0; c.image < c.n; c.image++ {
 			for c.first = 0; c.first < c.height; c.first += c.band {
 				c.count = min(c.band, c.height-c.first)
@@ -297,6 +298,10 @@ func (c *lowered) runner(b *convolutions, out, in, w, bias []float32) func() {
 			}
 		}
 	}
+	if c.relu {
+		return run
+	}
+	return b.rectified(c.out, run)
 }
 
 // chunks is the number of pixel ranges in the current band.

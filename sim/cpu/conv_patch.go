@@ -40,13 +40,6 @@ const (
 	streamFloats = 32 << 10
 )
 
-// patched reports whether the geometry is one of those convolutions, with a
-// number of pixels that the kernels accept.
-func (b *convolutions) patched(g *geometry) bool {
-	return b.backend.set != vec.Go && g.kh == 4 && g.kw == 4 && g.stride == 2 && g.pad == 1 &&
-		g.hl == 2*g.hs && g.wl == 2*g.ws && g.hs*g.ws%4 == 0 && 4*(g.wl+2) <= planeFloats
-}
-
 // patchScatter computes large from small and w, two channels of large at a time.
 type patchScatter struct {
 	geometry
@@ -61,11 +54,12 @@ type patchScatter struct {
 	relu                  bool
 }
 
-// scatterPatches binds the scatter of a patched geometry. bias may be nil.
-func (b *convolutions) scatterPatches(g *geometry, large, small, w, bias []float32, relu bool) func() {
-	c := &patchScatter{geometry: *g, relu: relu, set: b.backend.set, pool: b.backend.pool, large: large, small: small,
-		w: w, bias: bias,
-		pixels: g.hs * g.ws, row: g.large * patch, pairs: (g.large + 1) / 2, terms: g.small, pitch: 2*g.ws + 4}
+// scatterPatches binds the scatter of a patched geometry.
+func (b *convolution) scatterPatches() func() {
+	g := &b.geometry
+	c := &patchScatter{geometry: *g, relu: b.relu, set: b.backend.set, pool: b.backend.pool, small: b.input(0),
+		w: b.input(1), bias: b.bias(), large: b.output(), pixels: g.hs * g.ws, row: g.large * patch,
+		pairs: (g.large + 1) / 2, terms: g.small, pitch: 2*g.ws + 4}
 	c.band = min(max(panelFloats/(2*patch*g.ws), 1), g.hs)
 	if terms := streamFloats / c.row; terms < g.small && c.band == g.hs {
 		c.terms = max(terms, 1)
@@ -234,10 +228,11 @@ func (c *patchSource) fill(to, scratch []float32, at rowBand, lo, hi int) {
 	}
 }
 
-// gatherPatches binds the gather of a patched geometry. bias may be nil.
-func (b *convolutions) gatherPatches(g *geometry, small, large, w, bias []float32) func() {
-	pixels, set := g.hs*g.ws, b.backend.set
-	source, image := &patchSource{geometry: *g, set: set, large: large}, 0
+// gatherPatches binds the gather of a patched geometry.
+func (b *convolution) gatherPatches() func() {
+	large, w, bias, small := b.input(0), b.input(1), b.bias(), b.output()
+	g, pixels, set := b.geometry, b.hs*b.ws, b.backend.set
+	source, image := &patchSource{geometry: g, set: set, large: large}, 0
 	multiply := b.prepared((g.small+rowsPerTask-1)/rowsPerTask, source.laid(g.hs), 0, rowsPerTask*g.large*patch*pixels,
 		func(laid []float32) { source.lay(laid, rowBand{image, 0, g.hs}) },
 		func(patches, _ []float32, lo, hi int) {
@@ -252,11 +247,11 @@ func (b *convolutions) gatherPatches(g *geometry, small, large, w, bias []float3
 				y[i] += bias[lo+i/pixels]
 			}
 		})
-	return func() {
+	return b.rectified(small, func() {
 		for image = range g.n {
 			multiply()
 		}
-	}
+	})
 }
 
 // patchRows and patchChannels are the rows and channels of a weight gradient computed together.
@@ -267,7 +262,7 @@ const (
 
 // patchBand is the number of rows of the small grid whose patches a weight gradient holds at
 // a time: all, or a part if its gradients are few enough to be summed in parts.
-func patchBand(g *geometry) int {
+func (g *geometry) patchBand() int {
 	row := g.large * patch * g.ws
 	if g.n*g.hs*row > patchBandFloats && g.small*g.large*patch <= weightFloats {
 		return min(max(partFloats/row, 1), g.hs)
@@ -297,10 +292,14 @@ type patchWeight struct {
 	band  int // rows of the small grid whose patches are made together
 }
 
-func (b *convolutions) newPatchWeight(g *geometry, small, large []float32) *patchWeight {
-	return &patchWeight{small: small, band: patchBand(g), patchSource: patchSource{geometry: *g, set: b.backend.set,
-		large: large}}
+func (b *convolution) newPatchWeight() *patchWeight {
+	return &patchWeight{small: b.input(b.s), band: b.patchBand(), patchSource: patchSource{geometry: b.geometry,
+		set: b.backend.set, large: b.input(b.l)}}
 }
+
+// patchWeight and patchPairsWeight bind the weight gradient of a patched geometry, of float32 and of pairs.
+func (b *convolution) patchWeight() func()      { return b.weightPatches(b.newPatchWeight()) }
+func (b *convolution) patchPairsWeight() func() { return b.weightPatches(b.newPairWeight()) }
 
 func (c *patchWeight) bandRows() int               { return c.band }
 func (c *patchWeight) block() (rows, channels int) { return patchRows, patchChannels }
@@ -315,7 +314,8 @@ func (c *patchWeight) products(laid []float32, at rowBand, gw []float32, s, rows
 
 // weightPatches binds the weight gradient of a patched geometry. A small one is summed in parts, each
 // of some bands, which are then added; for a large one every thread lays out each band.
-func (b *convolutions) weightPatches(g *geometry, gw []float32, c patchProducts) func() {
+func (b *convolution) weightPatches(c patchProducts) func() {
+	g, gw := b.geometry, b.output()
 	row, perImage := g.large*patch, (g.hs+c.bandRows()-1)/c.bandRows()
 	rows, channels := c.block()
 	down, across := (g.small+rows-1)/rows, (g.large+channels-1)/channels
@@ -323,45 +323,26 @@ func (b *convolutions) weightPatches(g *geometry, gw []float32, c patchProducts)
 		first := i % perImage * c.bandRows()
 		return rowBand{i / perImage, first, min(c.bandRows(), g.hs-first)}
 	}
-	count, work := g.n*perImage, rows*channels*patch*c.bandRows()*g.ws
-	if len(gw) > weightFloats || count == 1 {
-		i := 0
-		multiply := b.prepared(down*across, c.laid(), 0, work, func(laid []float32) { c.lay(laid, band(i)) },
-			func(laid, _ []float32, lo, hi int) {
-				for task := lo; task < hi; task++ {
-					s, l := task/across*rows, task%across*channels
-					c.products(laid, band(i), gw[s*row+l*patch:], s, min(rows, g.small-s), l, i > 0)
-				}
-			})
-		return func() {
-			for i = range count {
-				multiply()
-			}
+	add := func(gw, laid []float32, i, lo, hi int, first bool) {
+		for task := lo; task < hi; task++ {
+			s, l := task/across*rows, task%across*channels
+			c.products(laid, band(i), gw[s*row+l*patch:], s, min(rows, g.small-s), l, !first)
 		}
 	}
-	set, pool, shares := b.backend.set, b.backend.pool, min(weightShares, count)
-	parts := b.floats(shares * len(gw))
-	compute := b.prepared(shares, 0, c.laid(), down*across*work*count/shares, func([]float32) {},
-		func(_, laid []float32, lo, hi int) {
-			for share := lo; share < hi; share++ {
-				part, first := parts[share*len(gw):][:len(gw)], share*count/shares
-				for i := first; i < (share+1)*count/shares && !pool.Ended(); i++ {
-					c.lay(laid, band(i))
-					for task := range down * across {
-						s, l := task/across*rows, task%across*channels
-						c.products(laid, band(i), part[s*row+l*patch:], s, min(rows, g.small-s), l, i > first)
-					}
-				}
-			}
+	count := g.n * perImage
+	if len(gw) <= weightFloats && count > 1 {
+		return b.shareSums(gw, count, c.laid(), func(part, laid []float32, i int, first bool) {
+			c.lay(laid, band(i))
+			add(part, laid, i, 0, down*across, first)
 		})
-	add := b.each(len(gw), grain, func(lo, hi int) {
-		copy(gw[lo:hi], parts[lo:hi])
-		for share := 1; share < shares; share++ {
-			elements.Add(set, gw[lo:hi], gw[lo:hi], parts[share*len(gw)+lo:][:hi-lo])
-		}
-	})
+	}
+	i := 0
+	multiply := b.prepared(down*across, c.laid(), 0, rows*channels*patch*c.bandRows()*g.ws,
+		func(laid []float32) { c.lay(laid, band(i)) },
+		func(laid, _ []float32, lo, hi int) { add(gw, laid, i, lo, hi, i == 0) })
 	return func() {
-		compute()
-		add()
+		for i = range count {
+			multiply()
+		}
 	}
 }

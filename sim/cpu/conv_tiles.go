@@ -19,15 +19,14 @@ import (
 const tileWork = 1 << 21
 
 // tiled reports whether a convolution's products use tiles.
-func (b *convolutions) tiled(g *geometry) bool {
-	pixels := g.hs * g.ws
-	return b.backend.tiles != matrix.NoTiles && b.split() && b.patched(g) &&
-		g.small%matrix.TileBlock == 0 && g.large%2 == 0 && pixels%matrix.TileBlock == 0 &&
-		g.small*g.large*patch*pixels >= b.backend.tileWork
+func (b *convolution) tiled() bool {
+	pixels := b.hs * b.ws
+	return b.backend.tiles != matrix.NoTiles && b.patched() && b.small%matrix.TileBlock == 0 && b.large%2 == 0 &&
+		pixels%matrix.TileBlock == 0 && b.small*b.large*patch*pixels >= b.backend.tileWork
 }
 
 // tileParts are the bfloat16 parts of an operand, as float32: its low and high parts.
-func (b *convolutions) tileParts(x []float32) [][]float32 {
+func (b *convolution) tileParts(x []float32) [][]float32 {
 	both := b.partBefore(x, len(x), false)
 	return [][]float32{both[:len(x)], both[len(x):]}
 }
@@ -35,7 +34,7 @@ func (b *convolutions) tileParts(x []float32) [][]float32 {
 // tileSegments are the segments of sums over k terms: for every 32 of them, the
 // products of the operands' parts except low·low, smallest first. Parts lie aPart
 // and bPart apart, pairs of rows of b bStride.
-func (b *convolutions) tileSegments(k, aPart, bPart, bStride int) []int32 {
+func (b *convolution) tileSegments(k, aPart, bPart, bStride int) []int32 {
 	var segments []int32
 	for first := 0; first < k; first += matrix.TileBlock {
 		for _, p := range [][2]int{{0, 1}, {1, 0}, {1, 1}} {
@@ -58,7 +57,7 @@ func tileRows(g *geometry, most int) int {
 
 // narrowParts returns the parts as bfloat16, one after the other, and the function
 // that fills them.
-func (b *convolutions) narrowParts(parts [][]float32) (y []uint16, fill func()) {
+func (b *convolution) narrowParts(parts [][]float32) (y []uint16, fill func()) {
 	n, set := len(parts[0]), b.backend.set
 	y = b.halves(len(parts) * n)
 	return y, b.each(n, grain, func(lo, hi int) {
@@ -77,8 +76,10 @@ type tileScatter struct {
 	segments []int32
 }
 
-// scatterTiles binds the scatter of a tiled geometry. bias may be nil.
-func (b *convolutions) scatterTiles(g *geometry, large, small, w, bias []float32) func() {
+// scatterTiles binds the scatter of a tiled geometry.
+func (b *convolution) scatterTiles() func() {
+	small, w, bias, large := b.input(0), b.input(1), b.bias(), b.output()
+	g := new(b.geometry)
 	pixels, set := g.hs*g.ws, b.backend.set
 	c := &tileScatter{tiles: b.backend.tiles, weights: b.tileParts(w),
 		patchScatter: patchScatter{geometry: *g, set: set, pool: b.backend.pool, large: large, bias: bias,
@@ -100,10 +101,7 @@ func (b *convolutions) scatterTiles(g *geometry, large, small, w, bias []float32
 			c.compute(scratch, task/c.pairs, task%c.pairs*2)
 		}
 	})
-	return func() {
-		transpose()
-		multiply()
-	}
+	return b.rectified(large, inOrder(transpose, multiply))
 }
 
 // packed is the number of weights per part for two large channels.
@@ -149,7 +147,7 @@ type tilePatches struct {
 }
 
 // tilePatches allocates scratch for the patches of large.
-func (b *convolutions) tilePatches(g *geometry, large []float32) *tilePatches {
+func (b *convolution) tilePatches(g *geometry, large []float32) *tilePatches {
 	row := g.large * patch
 	c := &tilePatches{geometry: g, band: tileRows(g, patchBandFloats/(row*g.ws))}
 	c.part = row * c.band * g.ws
@@ -167,7 +165,7 @@ func (b *convolutions) tilePatches(g *geometry, large []float32) *tilePatches {
 
 // each fills the patches of every band, calls lay for every channel of every part
 // with their source and destination, then calls multiply.
-func (c *tilePatches) each(b *convolutions, lay func(y []uint16, x []float32, l, pixels int), multiply func()) func() {
+func (c *tilePatches) each(b *convolution, lay func(y []uint16, x []float32, l, pixels int), multiply func()) func() {
 	g, p := c.geometry, b.backend.pool
 	body := func(lo, hi int) {
 		for i := lo; i < hi; i++ {
@@ -189,8 +187,10 @@ func (c *tilePatches) each(b *convolutions, lay func(y []uint16, x []float32, l,
 	}
 }
 
-// gatherTiles binds the gather of a tiled geometry. bias may be nil.
-func (b *convolutions) gatherTiles(g *geometry, small, large, w, bias []float32) func() {
+// gatherTiles binds the gather of a tiled geometry.
+func (b *convolution) gatherTiles() func() {
+	large, w, bias, small := b.input(0), b.input(1), b.bias(), b.output()
+	g := new(b.geometry)
 	const tileHalf = matrix.TileBlock / 2
 	pixels, row, set, tiles := g.hs*g.ws, g.large*patch, b.backend.set, b.backend.tiles
 	a, narrow := b.narrowParts(b.tileParts(w))
@@ -219,7 +219,7 @@ func (b *convolutions) gatherTiles(g *geometry, small, large, w, bias []float32)
 		pool.ForPieces(g.small/matrix.TileBlock*patches.at.rows*g.ws/matrix.TileBlock, 1+worthwhile/work,
 			1+pieceWork/work, body)
 	})
-	return func() {
+	return b.rectified(small, func() {
 		narrow()
 		run()
 		for i := range small {
@@ -228,11 +228,13 @@ func (b *convolutions) gatherTiles(g *geometry, small, large, w, bias []float32)
 			}
 			small[i] += bias[i/pixels%g.small]
 		}
-	}
+	})
 }
 
 // weightTiles binds the weight gradient of a tiled geometry.
-func (b *convolutions) weightTiles(g *geometry, gw, small, large []float32) func() {
+func (b *convolution) weightTiles() func() {
+	small, large, gw := b.input(b.s), b.input(b.l), b.output()
+	g := new(b.geometry)
 	const tileHalf = matrix.TileBlock / 2
 	pixels, row, set, tiles := g.hs*g.ws, g.large*patch, b.backend.set, b.backend.tiles
 	a, narrow := b.narrowParts(b.tileParts(small))
@@ -257,8 +259,5 @@ func (b *convolutions) weightTiles(g *geometry, gw, small, large []float32) func
 	run := patches.each(b, func(y []uint16, x []float32, l, pixels int) {
 		half.TilePairs(set, y[2*l*patch:], 2*row, x, x[patch:], 2*patch, pixels/2, patch)
 	}, multiply)
-	return func() {
-		narrow()
-		run()
-	}
+	return inOrder(narrow, run)
 }

@@ -66,6 +66,8 @@ var _ interface {
 	nn.Factoring
 } = (*Backend)(nil)
 
+var _ nn.Explainer = (*executable)(nil)
+
 // Backend is the CPU as an nn.Backend. Its executables share its threads; one of
 // them runs at a time.
 type Backend struct {

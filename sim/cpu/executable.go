@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"prismtop/sim/cpu/pool"
@@ -25,6 +26,7 @@ type executable struct {
 	changed [nn.NumSegments][]int // variables that each segment writes
 	views   []view
 	steps   []func()
+	kernels []string // of convolutions; "" for other steps
 	nanos   []int64
 	written []uint32 // writes to each buffer from outside the plan
 	shares  []share
@@ -138,7 +140,7 @@ func (x *executable) load(ctx context.Context, b *Backend) error {
 		}
 		bind.memory = x.memory.scratch
 		bind.families, bind.shares = bind.kernels(), nil
-		x.steps = x.steps[:0]
+		x.steps, x.kernels = x.steps[:0], x.kernels[:0]
 		for i := range plan.Steps {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -148,7 +150,7 @@ func (x *executable) load(ctx context.Context, b *Backend) error {
 			if err != nil {
 				return fmt.Errorf("step %d %q (%T): %w", i, plan.Steps[i].Name, plan.Steps[i].Op, err)
 			}
-			x.steps = append(x.steps, run)
+			x.steps, x.kernels = append(x.steps, run), append(x.kernels, strings.Join(bind.served, ", "))
 		}
 	}
 	x.shares, x.factors = bind.shares, bind.factors
@@ -267,6 +269,9 @@ func (x *executable) Run(ctx context.Context, s nn.Segment) error {
 
 // StepNanos returns the time each step took in its last run. The slice is reused.
 func (x *executable) StepNanos() []int64 { return x.nanos }
+
+// Kernels returns the kernels that compute each convolution of the plan, the outer one first.
+func (x *executable) Kernels() []string { return x.kernels }
 
 // Write copies src to buffer b, rounding to the buffer's type. It panics if the
 // lengths differ.

@@ -46,33 +46,22 @@ func (b *binder) partBefore(x []float32, block int, sums bool) []float32 {
 	return p.out
 }
 
-// splitGather doubles the large grid's channels: image low and image high against
-// weights high and weights whole.
-func (b *binder) splitGather(g *geometry, large, w *[]float32) {
-	if !b.split() {
-		return
+// bindParts splits the operands and binds a kernel of float32. A gather and a scatter then have twice as many channels
+// to sum, image low and image high against weights high and weights whole; a weight gradient twice as many images.
+func (b *convolution) bindParts() func() {
+	c, x, y := *b, b.input(0), b.input(1)
+	c.parted = true
+	switch b.computes {
+	case gathers:
+		c.large *= 2
+		c.made = [2][]float32{b.partBefore(x, b.large*b.hl*b.wl, false), b.partBefore(y, b.large*b.taps(), true)}
+	case scatters:
+		c.small *= 2
+		c.made = [2][]float32{b.partBefore(x, b.small*b.hs*b.ws, false), b.partBefore(y, len(y), true)}
+	default:
+		c.n *= 2
+		c.made = [2][]float32{b.partBefore(x, len(x), b.s == 0), b.partBefore(y, len(y), b.s == 1)}
 	}
-	*large = b.partBefore(*large, g.large*g.hl*g.wl, false)
-	*w = b.partBefore(*w, g.large*g.taps(), true)
-	g.large *= 2
-}
-
-// splitScatter doubles the small grid's channels in the same way.
-func (b *binder) splitScatter(g *geometry, small, w *[]float32) {
-	if !b.split() {
-		return
-	}
-	*small = b.partBefore(*small, g.small*g.hs*g.ws, false)
-	*w = b.partBefore(*w, len(*w), true)
-	g.small *= 2
-}
-
-// splitWeight doubles the images, over which a weight gradient is summed.
-func (b *binder) splitWeight(g *geometry, small, large *[]float32) {
-	if !b.split() {
-		return
-	}
-	*small = b.partBefore(*small, len(*small), true)
-	*large = b.partBefore(*large, len(*large), false)
-	g.n *= 2
+	c.asGather()
+	return c.bind()
 }

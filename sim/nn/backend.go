@@ -96,6 +96,12 @@ type Detailer interface {
 	Settle(ctx context.Context) error
 }
 
+// Explainer is an executable that knows which of several kernels computes a step.
+type Explainer interface {
+	// Kernels returns the kernel of each step of the plan; "" for operators that have one.
+	Kernels() []string
+}
+
 // Copier is an executable of a device that computes beside the host, which takes an input from another executable
 // there.
 type Copier interface {

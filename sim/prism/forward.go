@@ -47,7 +47,7 @@ func bindForward(ctx context.Context, d *Decoder, plan *nn.Plan, state nn.State,
 		state.Close()
 		return nil, err
 	}
-	return &Forward{d, plan, layersOf(plan), exe, state}, nil
+	return &Forward{d, plan, layersOf(plan, exe), exe, state}, nil
 }
 
 // Output returns a copy of the newest output, [N, N], row by row.

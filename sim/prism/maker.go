@@ -191,12 +191,17 @@ func (r *Reconstruction) Save(ctx context.Context, base string, fresh bool) ([]s
 	return save(ctx, base, p.Pixels, p.Width, p.Height)
 }
 
-// layersOf returns the steps of a plan in the form used by records.
-func layersOf(plan *nn.Plan) []profiles.Layer {
+// layersOf returns the steps of a loaded plan in the form used by records.
+func layersOf(plan *nn.Plan, exe nn.Executable) []profiles.Layer {
 	all := make([]profiles.Layer, len(plan.Steps))
 	for i := range plan.Steps {
 		s := &plan.Steps[i]
 		all[i] = profiles.Layer{Name: s.Name, Phase: RecordedPhase(s.Phase), FLOPs: s.FLOPs, Bytes: s.Bytes}
+	}
+	if x, ok := exe.(nn.Explainer); ok {
+		for i, kernel := range x.Kernels() {
+			all[i].Kernel = kernel
+		}
 	}
 	return all
 }

@@ -65,7 +65,7 @@ func loadProgram(ctx context.Context, kind programKind, d *Decoder, o PlanOption
 	if err != nil {
 		return nil, &deviceError{fmt.Errorf("load plan: %w", err)}
 	}
-	p := &program{kind: kind, plan: plan, layers: layersOf(plan), exe: exe, fresh: true}
+	p := &program{kind: kind, plan: plan, layers: layersOf(plan, exe), exe: exe, fresh: true}
 	p.reconstruction, _ = plan.Output(ReconstructionOutput)
 	p.lossNew, _ = plan.Output(LossNewOutput)
 	p.lossOld, p.hasLossOld = plan.Output(LossOldOutput)

@@ -85,27 +85,14 @@ func (b *bands) channel() int { return (b.stride*b.rows + 2) * b.pitch }
 
 // list lists the vectors of a band.
 func (b *bands) list() {
-	var from, to []int
-	lanes := conv.PairLanes
-	switch {
+	switch lanes := conv.PairLanes; {
 	case b.Width == narrow: // one plane for each tap
-		for p := 0; p < b.rows*narrow; p += lanes {
-			from, to = append(from, p), append(to, p)
-		}
+		b.pixels = conv.RowPixels(1, b.rows*narrow, 0, 0, lanes)
+		return
 	case b.Width < lanes:
 		b.fold = b.stride * b.pitch
-		for row := 0; row < b.rows; row += 2 {
-			from, to = append(from, row*b.stride*b.pitch), append(to, row*b.Width)
-		}
-	default:
-		for row := range b.rows {
-			for column := 0; column < b.Width; column += lanes {
-				first := min(column, b.Width-lanes)
-				from, to = append(from, row*b.stride*b.pitch+first), append(to, row*b.Width+first)
-			}
-		}
 	}
-	b.pixels = conv.NewPixels(from, to)
+	b.pixels = conv.RowPixels(b.rows, b.Width, b.stride*b.pitch, b.Width, conv.PairLanes)
 }
 
 // offset is that of a tap at a row and a column of the input under an output pixel.

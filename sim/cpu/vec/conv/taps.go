@@ -75,6 +75,23 @@ func NewPixels(from, to []int) *Pixels {
 	return p
 }
 
+// RowPixels lists the vectors of rows of width elements that lie xPitch and yPitch apart. The last vector of a row
+// overlaps the one before; rows of half a vector's width make one of two (TapSum.Fold).
+func RowPixels(rows, width, xPitch, yPitch, lanes int) *Pixels {
+	var from, to []int
+	together := 1
+	if 2*width == lanes {
+		together = 2
+	}
+	for row := 0; row < rows; row += together {
+		for column := 0; column < width; column += lanes {
+			first := max(min(column, width-lanes), 0)
+			from, to = append(from, row*xPitch+first), append(to, row*yPitch+first)
+		}
+	}
+	return NewPixels(from, to)
+}
+
 // Bytes is the size of the list.
 func (p *Pixels) Bytes() int64 { return 8 * int64(len(p.tiles)) }
 
