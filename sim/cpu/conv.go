@@ -336,11 +336,10 @@ func (b *convolution) fitsWinogradPairs() bool {
 	return b.centred() && b.bfloat() && winograd.PairsFit(b.large, b.small, b.hs, b.ws, b.pool)
 }
 
-// fitsWinograd reports whether the step asks for Winograd's algorithm, and fits it. Operands of 16 bits that bands
-// convert in pieces are left to those.
+// fitsWinograd reports whether the step asks for Winograd's algorithm, and fits it.
 func (b *convolution) fitsWinograd() bool {
 	return b.current.Products == nn.Winograd && b.centred() && b.n*b.hs*b.ws >= winogradPixels &&
-		winograd.Fits(b.large, b.small, b.hs, b.ws) && !(b.halved() && !b.fitsDirect() && b.banded())
+		winograd.Fits(b.large, b.small, b.hs, b.ws)
 }
 
 // fitsSquare reports whether package square has kernels for a convolution of float32. With few input channels it pays

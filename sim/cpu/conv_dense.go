@@ -160,39 +160,22 @@ const (
 // weightGradient computes gw[s][l][k] = Σ small[s, p]·large[l, stride·p − pad + k]
 // over all pixels p and images, from the copies made for a gather of large.
 type weightGradient struct {
-	*lowering
-	set              vec.Set
-	rows             int // channels of the small grid per task
-	gw, small, large []float32
-	copies           []float32
-	segments         []int32 // start of the run of each (l, k)
-
-	image, first, count int
+	lowerer
+	rows      int // channels of the small grid per task
+	gw, small []float32
+	segments  []int32 // start of the run of each (l, k)
 }
 
 func (b *convolution) loweredWeight() func() {
 	l := gatherLowering(&b.geometry)
 	l.plan()
-	d := &weightGradient{lowering: l, set: b.backend.set, rows: conv.DotRows(b.backend.set), small: b.input(b.s),
-		large: b.input(b.l), gw: b.output(), copies: b.floats(l.packed()), segments: l.phases[0].segments}
+	d := &weightGradient{
+		lowerer: lowerer{lowering: l, set: b.backend.set, in: b.input(b.l), copies: b.floats(l.packed())},
+		rows:    conv.DotRows(b.backend.set), small: b.input(b.s), gw: b.output(), segments: l.phases[0].segments}
 	b.table(2*len(d.segments), 4)
-	inPlane := l.inChannels * l.inH * l.inW
-	pack := func(lo, hi int) {
-		d.pack(d.set, d.copies, d.large[d.image*inPlane:][:inPlane], d.first, d.count, lo, hi)
-	}
-	compute := d.compute
-	pool := b.backend.pool
 	perTask := 1 + d.rows*min(weightBlock, len(d.segments))*l.band*l.width
-	return func() {
-		clear(d.gw)
-		for d.image = 0; d.image < d.n; d.image++ {
-			for d.first = 0; d.first < d.height; d.first += d.band {
-				d.count = min(d.band, d.height-d.first)
-				pool.For(d.inChannels*len(d.columns), 1+grain/(d.planeRows*d.width), pack)
-				pool.ForPieces(d.groups()*d.blocks(), 1+worthwhile/perTask, 1+pieceWork/perTask, compute)
-			}
-		}
-	}
+	run := d.runner(b, perTask, func() int { return d.groups() * d.blocks() }, d.compute)
+	return inOrder(func() { clear(d.gw) }, run)
 }
 
 // groups is the number of groups of the small grid's channels.

@@ -96,18 +96,15 @@ func (b *convolution) directPairs() func() {
 	zeros := make([]uint16, channels%2*c.inH*c.inW)
 	b.table(len(zeros), 2)
 	run := c.runner(b, func(copies []float32, at block) {
-		rows, plane := at.rows+c.kh-1, c.inH*c.inW
-		within, columns := span{at.row - c.top, 1}.within(rows, c.inH), span{-c.left, 1}.within(c.pitch, c.inW)
-		from := (within.start+within.lo)*c.inW + columns.start + columns.lo
+		plane := c.inH * c.inW
+		window := banded.Window{Height: c.inH, Width: c.inW, Top: at.row - c.top, Left: -c.left,
+			Rows: at.rows + c.kh - 1, Columns: c.pitch}
 		for pair := range c.in {
 			x, other := input[(at.image*channels+2*pair)*plane:], zeros
 			if 2*pair+1 < channels {
 				other = x[plane:]
 			}
-			to := copies[pair*c.plane:][:rows*c.pitch]
-			border(to, within, columns, c.pitch)
-			half.PairRows(c.set, to[within.lo*c.pitch+columns.lo:], c.pitch, x[from:], other[from:], c.inW,
-				within.hi-within.lo, columns.hi-columns.lo)
+			window.CopyPairs(c.set, copies[pair*c.plane:], x, other)
 		}
 	})
 	return inOrder(run, after)
@@ -184,16 +181,6 @@ func (c *direct) compute(copies []float32, at block, lo, hi int) {
 		} else {
 			sum.ComputePairs(c.pairs, pixels)
 		}
-	}
-}
-
-// border clears the elements outside the rows and columns of a plane.
-func border(plane []float32, rows, columns overlap, pitch int) {
-	clear(plane[:rows.lo*pitch])
-	clear(plane[rows.hi*pitch:])
-	for at := rows.lo * pitch; at < rows.hi*pitch; at += pitch {
-		blank(plane[at : at+columns.lo])
-		blank(plane[at+columns.hi : at+pitch])
 	}
 }
 

@@ -251,17 +251,38 @@ const channelBlock = 8
 // worthwhile is the number of multiplications that justifies another thread.
 const worthwhile = 16 << 10
 
+// lowerer makes the copies of a lowered convolution, one band after the other.
+type lowerer struct {
+	*lowering
+	set                 vec.Set
+	in, copies          []float32
+	image, first, count int // the current image and band of rows
+}
+
+// runner returns a closure that calls compute for the tasks of each band, each of a number of multiplications.
+func (c *lowerer) runner(b *convolution, work int, tasks func() int, compute func(lo, hi int)) func() {
+	inPlane, pool := c.inChannels*c.inH*c.inW, b.backend.pool
+	pack := func(lo, hi int) {
+		c.pack(c.set, c.copies, c.in[c.image*inPlane:][:inPlane], c.first, c.count, lo, hi)
+	}
+	return func() {
+		for c.image = 0; c.image < c.n; c.image++ {
+			for c.first = 0; c.first < c.height; c.first += c.band {
+				c.count = min(c.band, c.height-c.first)
+				pool.For(c.inChannels*len(c.columns), 1+grain/(c.planeRows*c.width), pack)
+				pool.ForPieces(tasks(), 1+worthwhile/work, 1+pieceWork/work, compute)
+			}
+		}
+	}
+}
+
 // lowered is a lowered gather or scatter, bound to its operands.
 type lowered struct {
-	*lowering
-	set              vec.Set
-	out, in, w, bias []float32
-	copies           []float32
-	relu             bool // of gathers only
-
-	rows                int // output channels per task
-	pixels              int // outputs of a phase per task
-	image, first, count int // the current image and band of rows
+	lowerer
+	out, w, bias []float32
+	relu         bool // of gathers only
+	rows         int  // output channels per task
+	pixels       int  // outputs of a phase per task
 }
 
 // lowered binds a gather or a scatter of any shape.
@@ -275,29 +296,15 @@ func (b *convolution) lowered() func() {
 	for i := range l.phases {
 		b.table(2*len(l.phases[i].segments), 4)
 	}
-	c := &lowered{lowering: l, set: b.backend.set, in: b.input(0), w: b.input(1), bias: b.bias(), out: b.output(),
-		copies: b.floats(l.packed()), relu: b.relu && b.computes == gathers}
+	c := &lowered{lowerer: lowerer{lowering: l, set: b.backend.set, in: b.input(0), copies: b.floats(l.packed())},
+		w: b.input(1), bias: b.bias(), out: b.output(), relu: b.relu && b.computes == gathers}
 	c.rows = min(conv.TileRows(c.set), l.outChannels)
 	c.pixels = max(1, min(512, sumFloats/c.rows/len(l.phases)))
-	inPlane := c.inChannels * c.inH * c.inW
-	pack := func(lo, hi int) {
-		c.pack(c.set, c.copies, c.in[c.image*inPlane:][:inPlane], c.first, c.count, lo, hi)
-	}
 	perTask := 1
 	for i := range c.phases {
 		perTask += c.rows * len(c.phases[i].segments) * min(c.pixels, c.band*c.width)
 	}
-	pool := b.backend.pool
-	compute := c.compute
-	run := func() {
-		for c.image = 0; c.image < c.n; c.image++ {
-			for c.first = 0; c.first < c.height; c.first += c.band {
-				c.count = min(c.band, c.height-c.first)
-				pool.For(c.inChannels*len(c.columns), 1+grain/(c.planeRows*c.width), pack)
-				pool.ForPieces(c.groups()*c.chunks(), 1+worthwhile/perTask, 1+pieceWork/perTask, compute)
-			}
-		}
-	}
+	run := c.runner(b, perTask, func() int { return c.groups() * c.chunks() }, c.compute)
 	if c.relu {
 		return run
 	}

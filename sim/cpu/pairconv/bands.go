@@ -10,6 +10,7 @@ package pairconv
 import (
 	"prismtop/sim/cpu/banded"
 	"prismtop/sim/cpu/vec/conv"
+	"prismtop/sim/cpu/vec/half"
 )
 
 // Shape is that of a convolution.
@@ -17,6 +18,21 @@ type Shape struct {
 	N             int // images
 	Small, Large  int // channels
 	Height, Width int // of the small grid
+}
+
+// padRows copies rows of a plane of the large grid that n rows of the small one from first on meet, each between two
+// zeros, as pairs.
+func (s Shape) padRows(dst []float32, plane []uint16, first, n int) {
+	width, pitch := 2*s.Width, s.Width+1
+	for r := range 2*n + 2 {
+		row, at := half.HalvesOf(dst[r*pitch:][:pitch]), 2*first-1+r
+		if at < 0 || at >= 2*s.Height {
+			clear(row)
+			continue
+		}
+		row[0], row[width+1] = 0, 0
+		copy(row[1:], plane[at*width:][:width])
+	}
 }
 
 const (

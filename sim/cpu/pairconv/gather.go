@@ -62,16 +62,7 @@ func (g *Gather) copyBand(dst, one []float32, image, first int) {
 		if g.Width == narrow {
 			to = one
 		}
-		width := 2 * g.Width
-		for r := range 2*g.rows + 2 {
-			row, at := half.HalvesOf(to[r*g.pitch:][:g.pitch]), 2*first-1+r
-			if at < 0 || at >= 2*g.Height {
-				clear(row)
-				continue
-			}
-			row[0], row[width+1] = 0, 0
-			copy(row[1:], from[at*width:][:width])
-		}
+		g.padRows(to, from, first, g.rows)
 		if g.Width == narrow {
 			g.spread(dst[l*g.plane:], one)
 		}

@@ -1,6 +1,7 @@
 package pairconv
 
 import (
+	"prismtop/sim/cpu/banded"
 	"prismtop/sim/cpu/vec"
 	"prismtop/sim/cpu/vec/conv"
 	"prismtop/sim/cpu/vec/half"
@@ -113,15 +114,14 @@ func (c *Scatter) Run(scratch []float32, lo, hi int) {
 // copyBand copies the rows of the small grid around a band, with zeros beyond the edges.
 func (c *Scatter) copyBand(dst, one []float32, image, first int) {
 	plane := c.Height * c.Width
-	lo, hi := max(first-1, 0), min(first+c.rows+1, c.Height)
+	window := banded.Window{Height: c.Height, Width: c.Width, Top: first - 1, Left: -1, Rows: c.rows + 2,
+		Columns: c.pitch}
 	for s := range c.channels {
 		from, to := c.Small[(image*c.channels+s)*2*plane:][:2*plane], dst[s*c.plane:]
 		if c.Width == narrow {
 			to = one
 		}
-		clear(to[:c.channel()])
-		half.PairRows(c.set, to[(lo-first+1)*c.pitch+1:], c.pitch, from[lo*c.Width:], from[plane+lo*c.Width:], c.Width,
-			hi-lo, c.Width)
+		window.CopyPairs(c.set, to, from, from[plane:])
 		if c.Width == narrow {
 			c.spread(dst[s*c.plane:], one)
 		}

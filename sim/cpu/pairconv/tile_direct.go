@@ -151,28 +151,12 @@ func (c *TileDirect) Run(scratch []float32, lo, hi int) {
 // copyBand copies pairs of channels around a band once for each column of taps.
 func (c *TileDirect) copyBand(dst []float32, image, first int) {
 	size, around := c.Height*c.Width, c.Side/2
-	lo, hi := max(first-around, 0), min(first+c.rows+around, c.Height)
+	window := banded.Window{Height: c.Height, Width: c.Width, Top: first - around, Rows: c.rows + c.Side - 1,
+		Columns: c.Width}
 	for copied := range c.Side * c.pairs {
-		column, pair := copied/c.pairs-around, copied%c.pairs
-		from, to := c.X[(image*c.pairs+pair)*2*size:][:2*size], dst[copied*c.plane:][:(c.rows+c.Side-1)*c.Width]
-		top, bottom := (lo-first+around)*c.Width, (hi-first+around)*c.Width
-		clear(to[:top])
-		clear(to[bottom:])
-		to = to[top:bottom]
-		left := min(max(-column, 0), c.Width) // columns without a pixel on the left; on the right
-		right := min(max(column, 0), c.Width)
-		if n := c.Width - left - right; n > 0 {
-			at := lo*c.Width + right
-			half.PairRows(c.set, to[left:], c.Width, from[at:], from[size+at:], c.Width, hi-lo, n)
-		}
-		for row := 0; row < len(to); row += c.Width {
-			for i := range left {
-				to[row+i] = 0
-			}
-			for i := c.Width - right; i < c.Width; i++ {
-				to[row+i] = 0
-			}
-		}
+		from := c.X[(image*c.pairs+copied%c.pairs)*2*size:][:2*size]
+		window.Left = copied/c.pairs - around
+		window.CopyPairs(c.set, dst[copied*c.plane:], from, from[size:])
 	}
 }
 

@@ -116,18 +116,10 @@ func (c *TileGather) Run(scratch []float32, lo, hi int) {
 
 // copyBand makes the patches of a band that begins at row first of the small grid.
 func (c *TileGather) copyBand(dst, one []float32, image, first int) {
-	width, plane, pitch := 2*c.Width, 4*c.Height*c.Width, c.pitch()
+	plane, pitch := 4*c.Height*c.Width, c.pitch()
 	for l := range c.Shape.Large {
 		from := c.Large[(image*c.Shape.Large+l)*plane:][:plane]
-		for r := range 2*c.rows + 2 {
-			row, at := half.HalvesOf(one[r*pitch:][:pitch]), 2*first-1+r
-			if at < 0 || at >= 2*c.Height {
-				clear(row)
-				continue
-			}
-			row[0], row[width+1] = 0, 0
-			copy(row[1:], from[at*width:][:width])
-		}
+		c.padRows(one, from, first, c.rows)
 		for k := range planes {
 			elements.CopyRows(c.set, dst[(l*planes+k)*c.plane:], c.Width, one[k/2*pitch+k%2:], 2*pitch, c.rows, c.Width)
 		}

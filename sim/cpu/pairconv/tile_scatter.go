@@ -1,6 +1,7 @@
 package pairconv
 
 import (
+	"prismtop/sim/cpu/banded"
 	"prismtop/sim/cpu/vec"
 	"prismtop/sim/cpu/vec/dft"
 	"prismtop/sim/cpu/vec/half"
@@ -152,13 +153,13 @@ func (c *TileScatter) Run(scratch []float32, lo, hi int) {
 // copyBand copies pairs of channels of the small grid around a band, with zeros beyond the edges.
 func (c *TileScatter) copyBand(dst []float32, image, first int) {
 	plane := c.Height * c.Width
-	lo, hi := max(first-1, 0), min(first+c.rows+1, c.Height)
-	clear(dst)
+	window := banded.Window{Height: c.Height, Width: c.Width, Top: first - 1, Left: -1, Rows: c.rows + 2,
+		Columns: c.pitch}
 	for s := range c.pairs {
 		from := c.Small[(image*c.pairs+s)*2*plane:][:2*plane]
-		half.PairRows(c.set, dst[s*c.plane+(lo-first+1)*c.pitch+1:], c.pitch, from[lo*c.Width:],
-			from[plane+lo*c.Width:], c.Width, hi-lo, c.Width)
+		window.CopyPairs(c.set, dst[s*c.plane:], from, from[plane:])
 	}
+	clear(dst[c.pairs*c.plane:])
 }
 
 // compute computes the channels from l on of a band.
