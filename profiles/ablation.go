@@ -28,10 +28,11 @@ const ReplicationBlock = 50 * time.Millisecond
 // Defaults for the decision on one press of a key, a replication that a user waits for. Blocks are shorter than in
 // a replication, because more of them fit in DecisionTime.
 const (
-	DecisionTime   = 10 * time.Second // its longest
-	DecisionWarmup = 2
-	DecisionLeast  = 3
-	DecisionBlock  = 25 * time.Millisecond
+	DecisionTime    = 10 * time.Second // its longest, where iterations are short
+	DecisionLongest = 90 * time.Second // where they take half a second
+	DecisionWarmup  = 2
+	DecisionLeast   = 3
+	DecisionBlock   = 25 * time.Millisecond
 )
 
 // Everything is the key of the row of an ablation that switches every optimisation together.
@@ -52,8 +53,8 @@ type Ablation struct {
 	// decided; Of is the iteration at which it was made.
 	Replication bool
 	Of          int64
-	// Within is the longest that a replication may take: DecisionTime for one that followed a press of a key,
-	// 0 for one without a limit.
+	// Within is the longest that a replication may take: DecisionTime to DecisionLongest for one that followed a press
+	// of a key, 0 for one without a limit.
 	Within time.Duration
 	Base   settings.Values // the user's, restored at the end
 	Ended  string          // why it ended; empty while it runs

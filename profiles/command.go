@@ -35,7 +35,7 @@ const (
 	// over, for the next run. If one of them is refused, none changes. A try also reads the picture that they name.
 	SetCommand CommandKind = "set"
 	// DecideCommand is SetCommand for a press of a key: as the setting decide says, the change is then switched back
-	// and forth until its effect on iteration time is decided or DecisionTime is over.
+	// and forth until its effect on iteration time is decided or its time is over.
 	DecideCommand CommandKind = "decide"
 	// PauseCommand pauses the loop after the current iteration, ResumeCommand resumes it, and StepCommand runs one
 	// iteration of a paused run.

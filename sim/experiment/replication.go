@@ -2,13 +2,13 @@ package experiment
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
-	"prismtop/profiles/stats"
 	"prismtop/sim/ablation"
 )
 
@@ -54,8 +54,15 @@ func EverythingOn(t *settings.Table, undone []settings.Assignment) []settings.As
 	return nil
 }
 
-// decisionNeeds is the number of iterations that the shortest decision with a verdict takes, in groups of four blocks.
-const decisionNeeds = stats.SignedRankLeast * 4 * (profiles.DecisionWarmup + profiles.DecisionLeast)
+// decisionTime returns how long a decision may take where an iteration takes so long: DecisionTime, or what its first
+// look needs, in groups of four blocks; 0 if nobody would wait for that.
+func decisionTime(iteration time.Duration) time.Duration {
+	first := ablation.DecisionLooks[0] * 4 * (profiles.DecisionWarmup + profiles.DecisionLeast)
+	if needs := time.Duration(first) * iteration; needs <= profiles.DecisionLongest {
+		return max(profiles.DecisionTime, needs)
+	}
+	return 0
+}
 
 // slowSwitch is the longest time of a switch that is made again and again for a decision.
 const slowSwitch = profiles.DecisionTime / 50
@@ -67,18 +74,27 @@ type Press struct {
 	Iteration     time.Duration // that one takes
 }
 
-// NewDecision is NewReplication for a press, for a time at most. It returns nil if the settings do not ask for one, or
-// if it cannot be made within that time: the effect is then that of the iterations before and after the change.
+// NewDecision is NewReplication for a press, for a time at most, which is said if it is long. It returns nil if the
+// settings do not ask for one, or if it would take too long: the effect is then that of the iterations before and after
+// the change.
 func NewDecision(schema *profiles.Schema, p Press, iteration int64) *Comparison {
 	changed := p.After.Differing(p.Before)
 	switch {
 	case p.After.Get(settings.Decide) != settings.DecideAuto, !p.After.Table().Revertible(changed...),
 		len(changed) == 0:
 		return nil
-	case p.Took > slowSwitch, decisionNeeds*p.Iteration > profiles.DecisionTime:
+	case p.Took > slowSwitch:
 		return nil
 	}
-	return replicate(p.After, schema, "", pairing(p.Before, p.After), iteration, profiles.DecisionTime)
+	within, began := decisionTime(p.Iteration), ""
+	switch {
+	case within == 0:
+		return nil
+	case within > profiles.DecisionTime:
+		began = fmt.Sprintf("%s: deciding takes up to %.0f s, because an iteration takes %.0f ms",
+			strings.Join(changed, ", "), within.Seconds(), 1e3*p.Iteration.Seconds())
+	}
+	return replicate(p.After, schema, began, pairing(p.Before, p.After), iteration, within)
 }
 
 // pairing describes the settings before and after a change.
