@@ -38,10 +38,10 @@ const layers = `
 	tui/screen tui/lines
 	tui/pane/imaging tui/pane/ablation tui/pane/throughput tui/pane/tasks tui/comparison tui/runs tui/sessions tui/sweep
 	tui/pane tui/page tui/notice tui/transport
-	tui/widget tui/program tui/doctor
-	tui/chart tui/words tui/control
-	tui/theme tui/serve tui/keys
+	tui/widget tui/program tui/doctor tui/serve
 	tui/terminal
+	tui/chart tui/words tui/control
+	tui/theme tui/keys
 	tui/layout tui/monospace
 	profiles/compare profiles/recommend profiles/criteria profiles/sweep
 	profiles

@@ -1,12 +1,13 @@
-// Package chart draws the screen's charts on a canvas of characters with style ids, and renders
-// it to strings with one sequence per run of equal style.
+// Package chart draws the screen's charts on a canvas of characters with style ids.
 //
 // Every number is checked once, on input: non-finite values are gaps, values out of range
 // are clamped, and no size panics. docs/architecture.md says why none of its charts is a library's.
 package chart
 
 import (
-	"strings"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
 
 	"prismtop/tui/monospace"
 	"prismtop/tui/theme"
@@ -148,57 +149,79 @@ func Cut(s string, n int) string {
 	return s
 }
 
+// Lay copies a canvas onto this one, with its upper left corner at (x,y).
+func (c *Canvas) Lay(from *Canvas, x, y int) {
+	part := c.Sub(x, y, from.w, from.h)
+	for j := range part.h {
+		copy(part.Row(j), from.Row(j))
+	}
+}
+
+// Row returns the cells of a row.
+func (c *Canvas) Row(y int) []Cell { return c.cells[y*c.stride : y*c.stride+c.w] }
+
+// Shown appends the cells that a terminal shows for row y in a theme: halves of a wide character of which the other was
+// overwritten are spaces, and what looks the same is the same.
+func (c *Canvas) Shown(to []Cell, y int, t *theme.Theme) []Cell {
+	row := c.Row(y)
+	for x, cell := range row {
+		r, wide := cell.Rune, false
+		switch {
+		case r == 0:
+			wide = x > 0 && monospace.RuneWidth(row[x-1].Rune) == 2
+		case r > 0 && monospace.RuneWidth(r) == 2:
+			wide = x+1 < len(row) && row[x+1].Rune == 0
+		default:
+			wide = true
+		}
+		switch {
+		case !wide, r < 0 && t.ASCII:
+			r = ' '
+		case r == 0 && t.ASCII:
+			r = '?'
+		case t.ASCII:
+			r = theme.ASCII(r)
+		}
+		to = append(to, Cell{r, t.Seen(cell.Style)})
+	}
+	return to
+}
+
 // Lines renders the canvas in a theme: one string per row, each exactly as wide as the canvas
 // and ending in the plain style.
 func (c *Canvas) Lines(t *theme.Theme) []string {
 	lines := make([]string, c.h)
-	var b strings.Builder
-	size := 2 * c.w
+	var row []Cell
+	var b []byte
 	for y := range lines {
-		b.Reset()
-		b.Grow(size)
-		c.line(&b, y, t)
-		lines[y] = b.String()
-		size = max(b.Len(), 2*c.w) // adjacent rows are similar
+		row, b = c.Shown(row[:0], y, t), b[:0]
+		style := theme.Plain
+		for _, cell := range row {
+			if cell.Style != style {
+				if style != theme.Plain {
+					b = append(b, ansi.ResetStyle...)
+				}
+				if style = cell.Style; style != theme.Plain {
+					b = append(append(append(b, "\x1b["...), t.Look(style).Parameters()...), 'm')
+				}
+			}
+			b = cell.Append(b)
+		}
+		if style != theme.Plain {
+			b = append(b, ansi.ResetStyle...)
+		}
+		lines[y] = string(b)
 	}
 	return lines
 }
 
-func (c *Canvas) line(b *strings.Builder, y int, t *theme.Theme) {
-	styled, style := false, theme.Plain
-	row := c.cells[y*c.stride : y*c.stride+c.w]
-	for x, cell := range row {
-		if cell.Rune == 0 && x > 0 && monospace.RuneWidth(row[x-1].Rune) == 2 {
-			if t.ASCII {
-				b.WriteByte('?')
-			}
-			continue
-		}
-		r := cell.Rune
-		if r == 0 || monospace.RuneWidth(r) == 2 && (x+1 >= len(row) || row[x+1].Rune != 0) {
-			r = ' ' // half of a wide character was overwritten
-		}
-		if cell.Style != style {
-			if !t.Alike(cell.Style, style) {
-				if styled {
-					b.WriteString("\x1b[m")
-				}
-				styled = t.Open(b, cell.Style)
-			}
-			style = cell.Style
-		}
-		switch {
-		case r < 0 && t.ASCII:
-			b.WriteByte(' ')
-		case r < 0:
-			writePlaceholder(b, r)
-		case t.ASCII:
-			b.WriteRune(theme.ASCII(r))
-		default:
-			b.WriteRune(r)
-		}
+// Append appends the text of a cell; the right half of a wide character has none.
+func (c Cell) Append(to []byte) []byte {
+	switch {
+	case c.Rune == 0:
+		return to
+	case c.Rune < 0:
+		return appendPlaceholder(to, c.Rune)
 	}
-	if styled {
-		b.WriteString("\x1b[m")
-	}
+	return utf8.AppendRune(to, c.Rune)
 }

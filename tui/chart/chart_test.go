@@ -68,12 +68,8 @@ func TestLinesAreRunsOfOneStyle(t *testing.T) {
 	c.Text(3, 0, "bbb", theme.Good)
 	c.Text(6, 0, "ccc", theme.Good)
 	th := theme.New(colorprofile.ANSI256, true, false)
-	var want strings.Builder
-	want.WriteString("aaa")
-	th.Open(&want, theme.Good)
-	want.WriteString("bbbccc\x1b[m")
-	if got := c.Lines(th)[0]; got != want.String() {
-		t.Errorf("got %q, want %q", got, want.String())
+	if got, want := c.Lines(th)[0], "aaa\x1b["+th.Look(theme.Good).Parameters()+"mbbbccc\x1b[m"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

@@ -1,7 +1,7 @@
 package chart
 
 import (
-	"strings"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi/kitty"
 
@@ -21,9 +21,10 @@ func (c *Canvas) Placeholder(x, y, column, row int, image theme.Style) {
 	}
 }
 
-func writePlaceholder(b *strings.Builder, r rune) {
+func appendPlaceholder(to []byte, r rune) []byte {
 	at := int(-r) - 1
-	b.WriteRune(kitty.Placeholder)
-	b.WriteRune(kitty.Diacritic(at / MaxPlaces))
-	b.WriteRune(kitty.Diacritic(at % MaxPlaces))
+	for _, r := range []rune{kitty.Placeholder, kitty.Diacritic(at / MaxPlaces), kitty.Diacritic(at % MaxPlaces)} {
+		to = utf8.AppendRune(to, r)
+	}
+	return to
 }

@@ -96,11 +96,11 @@ func (b *bill) colour(now look) {
 	newFore := now.upper != now.lower && now.upper != b.fore
 	newBack := now.lower != b.back
 	if newFore {
-		b.bytes += len("38;") + f.Colors.InkBytes(f.Depth, now.upper)
+		b.bytes += f.Colors.InkBytes(f.Depth, now.upper)
 		b.fore = now.upper
 	}
 	if newBack {
-		b.bytes += len("48;") + f.Colors.InkBytes(f.Depth, now.lower)
+		b.bytes += f.Colors.InkBytes(f.Depth, now.lower)
 		b.back = now.lower
 	}
 	if newFore || newBack {

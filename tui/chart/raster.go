@@ -198,7 +198,11 @@ func (r *Raster) drawHalves(c *Canvas, x, y int) {
 			if upper == lower {
 				glyph = ' '
 			}
-			c.Set(x+i, y+j/2, glyph, theme.Shade(r.form.Colors, upper, lower))
+			shade := theme.Shade(r.form.Colors, upper, lower)
+			if r.form.Depth < theme.TrueColor {
+				shade = shade.Coarse()
+			}
+			c.Set(x+i, y+j/2, glyph, shade)
 		}
 	}
 }

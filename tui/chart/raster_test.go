@@ -29,10 +29,10 @@ func TestPictureGreys(t *testing.T) {
 	var c Canvas
 	c.Resize(2, 1)
 	r.Draw(&c, 0, 0)
-	if got, want := c.At(0, 0), (Cell{'▀', theme.Shade(theme.Greys, 0, 12)}); got != want {
+	if got, want := c.At(0, 0), (Cell{'▀', theme.Shade(theme.Greys, 0, 12).Coarse()}); got != want {
 		t.Errorf("left cell %v, want %v", got, want)
 	}
-	if got, want := c.At(1, 0), (Cell{'▀', theme.Shade(theme.Greys, 23, 0)}); got != want {
+	if got, want := c.At(1, 0), (Cell{'▀', theme.Shade(theme.Greys, 23, 0).Coarse()}); got != want {
 		t.Errorf("right cell %v, want %v", got, want)
 	}
 }

@@ -12,28 +12,22 @@ import (
 
 // compose assembles the frame.
 func (p *Page) compose() {
-	if p.w <= 0 || p.h <= 0 {
-		p.rows = nil
-		return
-	}
-	var c chart.Canvas
+	c := &p.frame
 	c.Resize(p.w, p.h)
 	if p.w < MinWidth || p.h < MinHeight {
-		p.tooSmall(&c)
-		p.rows = c.Lines(p.theme)
+		p.tooSmall(c)
 		return
 	}
-	p.header(&c)
+	p.header(c)
 	body := c.Sub(0, 1, p.w, p.h-2)
 	p.content.Draw(&body)
-	p.footer(&c)
-	p.rows = c.Lines(p.theme)
+	p.footer(c)
 	box := p.content.Dialog(p.w, p.h)
 	if p.help != nil {
 		box = p.sheet()
 	}
 	if box != nil {
-		widget.Overlay(p.rows, box.Lines(p.theme), p.w)
+		widget.Overlay(c, box)
 	}
 }
 

@@ -105,8 +105,8 @@ type Page struct {
 	pace    terminal.Pacer
 	help    *widget.Scroll // nil if closed
 	answer  answer
-	rows    []string // of the frame
-	stale   bool     // the frame is older than the state
+	frame   chart.Canvas
+	stale   bool // the frame is older than the state
 	asleep  bool
 
 	left        chan struct{} // closed when leaving
@@ -269,7 +269,7 @@ func (p *Page) Update(msg tea.Msg) (model tea.Model, cmd tea.Cmd) {
 		p.compose()
 		p.stale = false
 		if p.stage.Output != nil {
-			p.stage.Output.Frame(p.rows, p.w, p.h)
+			p.stage.Output.Frame(&p.frame, p.theme)
 		}
 	}
 	return p, cmd
@@ -352,7 +352,7 @@ func (p *Page) second() tea.Cmd {
 func (p *Page) View() tea.View {
 	v := tea.NewView(" ") // Bubble Tea would draw every empty frame
 	if p.stage.Output == nil {
-		v.Content = strings.Join(p.rows, "\n")
+		v.Content = strings.Join(p.frame.Lines(p.theme), "\n")
 	}
 	v.AltScreen = true
 	if p.mouse {

@@ -7,7 +7,7 @@ import (
 	"prismtop/tui/words"
 )
 
-// Box holds what all panes share: a framed canvas and its rendered lines.
+// Box holds what all panes share: a framed canvas.
 type Box struct {
 	Title  string
 	corner string // text at the right of the lower edge
@@ -17,7 +17,6 @@ type Box struct {
 	Stale  bool
 	Focus  bool
 	Past   bool // the pane shows nothing while its screen lacks the run's past
-	drawn  []string
 }
 
 // SetSize sets the pane's size in cells, including the frame.
@@ -58,25 +57,23 @@ func (b *Box) Explain() []string { return nil }
 // Hints returns none.
 func (b *Box) Hints() []Hint { return nil }
 
-// Update takes a snapshot for the next call of Lines.
+// Update takes a snapshot for the next call of Cells.
 func (b *Box) Update(s *profiles.Snapshot) {
 	if b.Snap != s {
 		b.Snap, b.Stale = s, true
 	}
 }
 
-// Redraw makes the next call of Lines draw the pane again even if nothing changed.
+// Redraw makes the next call of Cells draw the pane again even if nothing changed.
 func (b *Box) Redraw() { b.Stale = true }
 
-// Render returns the pane's lines, redrawn if anything changed. draw fills the inside and
+// Render returns the pane's cells, redrawn if anything changed. draw fills the inside and
 // returns the note for the lower edge of the frame.
-func (b *Box) Render(draw func(inner *chart.Canvas, s *profiles.Snapshot) (note string, style theme.Style)) []string {
+func (b *Box) Render(
+	draw func(inner *chart.Canvas, s *profiles.Snapshot) (note string, style theme.Style)) *chart.Canvas {
 	w, h := b.Canvas.Size()
-	if w < 2 || h < 2 || b.Theme == nil {
-		return nil
-	}
-	if !b.Stale {
-		return b.drawn
+	if w < 2 || h < 2 || b.Theme == nil || !b.Stale {
+		return &b.Canvas
 	}
 	b.Stale = false
 	b.Canvas.Clear()
@@ -97,8 +94,7 @@ func (b *Box) Render(draw func(inner *chart.Canvas, s *profiles.Snapshot) (note 
 	if b.corner != "" {
 		b.Canvas.TextRight(w-2, h-1, " "+b.corner+" ", theme.Faint)
 	}
-	b.drawn = b.Canvas.Lines(b.Theme)
-	return b.drawn
+	return &b.Canvas
 }
 
 // EdgeRoom returns the number of cells in the lower edge that the pane may use.

@@ -33,8 +33,8 @@ type caches struct {
 
 func newCaches(h Host) *caches { return &caches{Box: Box{Title: "Caches", Past: true}, host: h} }
 
-// Lines returns the pane as lines.
-func (p *caches) Lines() []string { return p.Render(p.draw) }
+// Cells returns the pane as it is on the screen.
+func (p *caches) Cells() *chart.Canvas { return p.Render(p.draw) }
 
 // Press switches between numbers and explanations (v), and scrolls the explanations.
 func (p *caches) Press(key string) bool {

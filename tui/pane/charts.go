@@ -35,8 +35,8 @@ func newIterationTime(h Host) *iterationTime {
 	return &iterationTime{Box: Box{Title: "Iteration time"}, Timeline: Timeline{Keys: h.Keys}}
 }
 
-// Lines returns the pane as lines.
-func (p *iterationTime) Lines() []string { return p.Render(p.draw) }
+// Cells returns the pane as it is on the screen.
+func (p *iterationTime) Cells() *chart.Canvas { return p.Render(p.draw) }
 
 // Press scrolls, zooms and moves the cursor; v switches between iterations and wall time.
 func (p *iterationTime) Press(key string) bool { return p.wallKey(&p.Box, key) }

@@ -37,8 +37,8 @@ type effects struct {
 
 func newEffects(h Host) *effects { return &effects{Box: Box{Title: "Effects", Past: true}, host: h} }
 
-// Lines returns the pane as lines.
-func (p *effects) Lines() []string { return p.Render(p.draw) }
+// Cells returns the pane as it is on the screen.
+func (p *effects) Cells() *chart.Canvas { return p.Render(p.draw) }
 
 // Press selects an effect.
 func (p *effects) Press(key string) bool {

@@ -42,8 +42,8 @@ type gpus struct {
 	placed bool // the run's GPU was selected
 }
 
-// Lines returns the pane as lines.
-func (p *gpus) Lines() []string { return p.Render(p.draw) }
+// Cells returns the pane as it is on the screen.
+func (p *gpus) Cells() *chart.Canvas { return p.Render(p.draw) }
 
 // Update selects the run's GPU once it is known.
 func (p *gpus) Update(s *profiles.Snapshot) {

@@ -24,7 +24,7 @@ func TestRowsOfLayersAreInTheOrderThatTheyShow(t *testing.T) {
 	p.Update(s)
 	p.Press("v")
 	p.SetSize(120, 50)
-	strings.Join(p.Lines(), "\n")
+	p.Cells()
 	for range 5 {
 		p.Press("down")
 	}
@@ -37,7 +37,7 @@ func TestRowsOfLayersAreInTheOrderThatTheyShow(t *testing.T) {
 		}
 		p.Update(next)
 		ms, share := 1e9, 1e9
-		for _, line := range strings.Split(ansi.Strip(strings.Join(p.Lines(), "\n")), "\n")[2:] {
+		for _, line := range strings.Split(ansi.Strip(strings.Join(tuitest.Lines(p), "\n")), "\n")[2:] {
 			f := strings.Fields(line[strings.IndexAny(line, " "):])
 			at := slices.Index(f, "%")
 			if at < 2 || !strings.HasPrefix(line, "│") {
@@ -46,7 +46,7 @@ func TestRowsOfLayersAreInTheOrderThatTheyShow(t *testing.T) {
 			nowMS, _ := strconv.ParseFloat(f[at-2], 64)
 			nowShare, _ := strconv.ParseFloat(f[at-1], 64)
 			if nowMS > ms || nowShare > share {
-				t.Fatalf("reading %d: %v ms, %v %% below %v ms, %v %%:\n%s", k, nowMS, nowShare, ms, share, ansi.Strip(strings.Join(p.Lines(), "\n")))
+				t.Fatalf("reading %d: %v ms, %v %% below %v ms, %v %%:\n%s", k, nowMS, nowShare, ms, share, ansi.Strip(strings.Join(tuitest.Lines(p), "\n")))
 			}
 			ms, share = nowMS, nowShare
 		}

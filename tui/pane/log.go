@@ -49,8 +49,8 @@ func newLog(h Host) *log {
 	return &log{Box: Box{Title: "Log"}, host: h}
 }
 
-// Lines returns the pane as lines.
-func (p *log) Lines() []string { return p.Render(p.draw) }
+// Cells returns the pane as it is on the screen.
+func (p *log) Cells() *chart.Canvas { return p.Render(p.draw) }
 
 // Hints returns the keys that scroll.
 func (p *log) Hints() []Hint { return []Hint{{"↑↓", "scroll"}, {"end", "newest"}} }

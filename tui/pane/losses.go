@@ -33,8 +33,8 @@ func newLosses(h Host) *losses {
 	return &losses{Box: Box{Title: "Loss"}, Timeline: Timeline{Log: true, Keys: h.Keys}}
 }
 
-// Lines returns the pane as lines.
-func (p *losses) Lines() []string { return p.Render(p.draw) }
+// Cells returns the pane as it is on the screen.
+func (p *losses) Cells() *chart.Canvas { return p.Render(p.draw) }
 
 // Press scrolls, zooms and moves the cursor; v switches between iterations and wall time.
 func (p *losses) Press(key string) bool { return p.wallKey(&p.Box, key) }

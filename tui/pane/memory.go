@@ -37,8 +37,8 @@ func newMemory(h Host) *memory {
 	return &memory{Box: Box{Title: "Memory"}, Timeline: Timeline{Keys: h.Keys}}
 }
 
-// Lines returns the pane as lines.
-func (p *memory) Lines() []string { return p.Render(p.draw) }
+// Cells returns the pane as it is on the screen.
+func (p *memory) Cells() *chart.Canvas { return p.Render(p.draw) }
 
 // Press switches between bars and chart (v); the chart's cursor, scrolling and zoom have the
 // usual keys.

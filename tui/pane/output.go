@@ -28,8 +28,8 @@ type output struct {
 	lines  int
 }
 
-// Lines returns the pane as lines.
-func (p *output) Lines() []string { return p.Render(p.draw) }
+// Cells returns the pane as it is on the screen.
+func (p *output) Cells() *chart.Canvas { return p.Render(p.draw) }
 
 // Hints returns the keys that scroll.
 func (p *output) Hints() []Hint { return []Hint{{"↑↓", "scroll"}, {"end", "newest"}} }

@@ -25,7 +25,7 @@ func TestSamplesWithoutAThresholdAreDone(t *testing.T) {
 	p.SetTheme(theme.New(colorprofile.ANSI256, true, false))
 	p.SetSize(80, 10)
 	p.Update(s)
-	text := ansi.Strip(strings.Join(p.Lines(), "\n"))
+	text := ansi.Strip(strings.Join(tuitest.Lines(p), "\n"))
 	if strings.Contains(text, "limit") || strings.Contains(text, "converged") || strings.Count(text, "done") != 3 {
 		t.Errorf("three samples without a threshold:\n%s", text)
 	}
@@ -46,7 +46,7 @@ func TestTheMeasurementCacheHitsFromTheSecondPassOn(t *testing.T) {
 		p.SetTheme(theme.New(colorprofile.ANSI256, true, false))
 		p.SetSize(120, 40)
 		p.Update(s)
-		return strings.Join(p.Lines(), "\n")
+		return strings.Join(tuitest.Lines(p), "\n")
 	}(), 120, 40)); !strings.Contains(full, "further passes hit") {
 		t.Errorf("why:\n%s", full)
 	}

@@ -62,8 +62,8 @@ func newPhases(h Host) *phases {
 	return &phases{Box: Box{Title: phaseViewTitles[0]}, host: h, layers: layerTable{host: h}}
 }
 
-// Lines returns the pane as lines.
-func (p *phases) Lines() []string { return p.Render(p.draw) }
+// Cells returns the pane as it is on the screen.
+func (p *phases) Cells() *chart.Canvas { return p.Render(p.draw) }
 
 func phaseStyle(s *profiles.Schema, p profiles.Phase) theme.Style {
 	return theme.Phase1 + theme.Style(s.PhaseColour(p))

@@ -49,8 +49,8 @@ func newProgress(h Host) *progress {
 	return &progress{Box: Box{Title: "Quality and loss"}, Timeline: Timeline{Log: true, Keys: h.Keys}}
 }
 
-// Lines returns the pane as lines.
-func (p *progress) Lines() []string { return p.Render(p.draw) }
+// Cells returns the pane as it is on the screen.
+func (p *progress) Cells() *chart.Canvas { return p.Render(p.draw) }
 
 // Update takes a snapshot, whose run may lack one of the two.
 func (p *progress) Update(s *profiles.Snapshot) {

@@ -28,8 +28,8 @@ type ranks struct {
 	widget.Scroll
 }
 
-// Lines returns the pane as lines.
-func (p *ranks) Lines() []string { return p.Render(p.draw) }
+// Cells returns the pane as it is on the screen.
+func (p *ranks) Cells() *chart.Canvas { return p.Render(p.draw) }
 
 // Hints returns the keys that scroll.
 func (p *ranks) Hints() []Hint { return []Hint{{"↑↓", "scroll"}} }

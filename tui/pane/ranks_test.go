@@ -20,7 +20,7 @@ func drawRanks(r *profiles.Ranks, w, h int) string {
 	p.SetTheme(theme.New(colorprofile.ANSI256, true, false))
 	p.SetSize(w, h)
 	p.Update(s)
-	return ansi.Strip(strings.Join(p.Lines(), "\n"))
+	return ansi.Strip(strings.Join(tuitest.Lines(p), "\n"))
 }
 
 // The rank that others wait for is named, those that wait are not, and a lost one says how it ended.

@@ -8,6 +8,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/unit"
+	"prismtop/tui/chart"
 	"prismtop/tui/layout"
 	"prismtop/tui/theme"
 	"prismtop/tui/widget"
@@ -96,8 +97,8 @@ func readAtTheStart(h Host) string {
 	return h.Keys().Say("Read at the start: changes wait for the next run, which {restart|a restart} starts")
 }
 
-// Lines returns the pane as lines.
-func (p *settingsView) Lines() []string { return p.Render(p.draw) }
+// Cells returns the pane as it is on the screen.
+func (p *settingsView) Cells() *chart.Canvas { return p.Render(p.draw) }
 
 // Update lists the settings again if the table changed.
 func (p *settingsView) Update(s *profiles.Snapshot) {

@@ -8,6 +8,7 @@ package pane
 
 import (
 	"prismtop/profiles"
+	"prismtop/tui/chart"
 	"prismtop/tui/layout"
 	"prismtop/tui/theme"
 )
@@ -15,8 +16,8 @@ import (
 // The interfaces Pane and those that some panes also implement, and the Spec of a pane.
 
 // Pane is a part of the screen. The screen sets a pane's size, passes it snapshots and asks for
-// its lines; a pane redraws only after a change. Every pane embeds a Box, which implements all
-// methods but Lines.
+// its cells; a pane redraws only after a change. Every pane embeds a Box, which implements all
+// methods but Cells.
 type Pane interface {
 	SetSize(w, h int)
 	SetTheme(t *theme.Theme)
@@ -34,10 +35,10 @@ type Pane interface {
 	Explain() []string
 	// Hints returns the pane's own keys and their actions, for the footer.
 	Hints() []Hint
-	// Redraw makes the next call of Lines draw the pane again even if nothing changed.
+	// Redraw makes the next call of Cells draw the pane again even if nothing changed.
 	Redraw()
-	// Lines returns the pane as h lines of w cells.
-	Lines() []string
+	// Cells returns the pane as it is on the screen.
+	Cells() *chart.Canvas
 }
 
 // EffectPicker is a pane in which a change of settings can be selected.

@@ -59,8 +59,8 @@ func (o unitOrder) String() string {
 
 func newUnits() *units { return &units{Box: Box{Title: "Units"}} }
 
-// Lines returns the pane as lines.
-func (p *units) Lines() []string { return p.Render(p.draw) }
+// Cells returns the pane as it is on the screen.
+func (p *units) Cells() *chart.Canvas { return p.Render(p.draw) }
 
 // Hints returns the table's keys.
 func (p *units) Hints() []Hint { return []Hint{{"x", "sort"}, {"↑↓", "scroll"}} }

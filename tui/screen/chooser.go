@@ -61,7 +61,7 @@ func (c *chooser) press(s string) (tea.Cmd, outcome) {
 	return nil, held
 }
 
-func (l *chooser) box(in room) []string {
+func (l *chooser) box(in room) *chart.Canvas {
 	a := l.arrangement()
 	whole := l.arranged(l.choice())
 	rows := min(len(l.panes), in.h-2)

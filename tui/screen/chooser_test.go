@@ -300,7 +300,7 @@ func TestTheListOfPanesKeepsNamesApart(t *testing.T) {
 			m.without[id] = true
 		}
 		press(m, "P")
-		text := ansi.Strip(strings.Join(over[*chooser](m).box(m.room()), "\n"))
+		text := ansi.Strip(strings.Join(over[*chooser](m).box(m.room()).Lines(m.theme), "\n"))
 		for id := range m.panes {
 			if name := m.paneName(layout.Pane(id)); !strings.Contains(text, name+" ") {
 				t.Errorf("%s has no space behind it:\n%s", name, text)

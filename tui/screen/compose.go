@@ -12,34 +12,28 @@ import (
 
 // The frame: its parts put together, its header and footer, the room of overlays, and a terminal that is too small.
 
-// compose assembles the frame from the header, the panes and the footer. The parts cache their
-// output; only changed ones are redrawn.
+// compose draws the frame: the header, the panes, which redraw only what changed, the footer and what lies over them.
 func (m *Model) compose() {
-	l := &m.layout
-	if l.W == 0 || l.H == 0 {
-		m.frame = nil
+	l, f := &m.layout, &m.frame
+	f.Resize(l.W, l.H)
+	if l.TooSmall || l.W == 0 || l.H == 0 {
+		m.tooSmall()
 		return
 	}
-	if l.TooSmall {
-		m.frame = m.tooSmall()
-		return
-	}
-	rows := make([]string, 0, l.H)
-	rows = append(rows, m.header().lines(m.theme)...)
-	rows = append(rows, m.tiling.lines()...)
-	rows = append(rows, m.footer().lines(m.theme)...)
-	in := m.room()
+	part := func(r layout.Rect) *chart.Canvas { c := f.Sub(r.X, r.Y, r.W, r.H); return &c }
+	m.header().draw(part(l.Header))
+	m.tiling.draw(f)
+	m.footer().draw(part(l.Footer))
 	if m.help.page != noHelp {
-		widget.Overlay(rows, m.help.lines(in), l.W)
+		widget.Overlay(f, m.help.box(m.room()))
 	}
 	for _, o := range m.overlays.open {
-		widget.Overlay(rows, o.box(in), l.W)
+		widget.Overlay(f, o.box(m.room()))
 	}
-	m.frame = rows
 }
 
 // room returns the screen that an overlay may fill.
-func (m *Model) room() room { return room{m.layout.W, m.layout.H, m.theme} }
+func (m *Model) room() room { return room{m.layout.W, m.layout.H} }
 
 // header returns the header of the next frame.
 func (m *Model) header() *header {
@@ -64,10 +58,8 @@ func (m *Model) footer() *footer {
 	}
 }
 
-// tooSmall returns the screen shown if the panes do not fit, with the question whether to quit if that is asked.
-func (m *Model) tooSmall() []string {
-	var c chart.Canvas
-	c.Resize(m.layout.W, m.layout.H)
+// tooSmall draws the screen shown if the panes do not fit, with the question whether to quit if that is asked.
+func (m *Model) tooSmall() {
 	y := max(0, m.layout.H/2-1)
 	lines := []string{
 		fmt.Sprintf("terminal too small: %dx%d needed", layout.MinWidth, layout.MinHeight),
@@ -82,7 +74,6 @@ func (m *Model) tooSmall() []string {
 	}
 	for i, s := range lines {
 		s = chart.Cut(s, m.layout.W)
-		c.Text((m.layout.W-chart.Width(s))/2, y+i, s, theme.Plain)
+		m.frame.Text((m.layout.W-chart.Width(s))/2, y+i, s, theme.Plain)
 	}
-	return c.Lines(m.theme)
 }

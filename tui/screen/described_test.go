@@ -115,10 +115,8 @@ func TestADescribedCurveIsTheCurve(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if schema, err = profiles.ReadSchema(data); err != nil {
-		t.Fatal(err)
-	}
-	if err := schema.CheckSettings(table); err != nil {
+	schema = profiles.Schema{}
+	if err := json.Unmarshal(data, &schema); err != nil {
 		t.Fatal(err)
 	}
 	declared, read := fitted(t, curve.Maker{}, curve.Table), fitted(t, described{schema: schema}, table)
@@ -171,7 +169,7 @@ func TestADescribedCurveIsTheCurve(t *testing.T) {
 		sheet := ""
 		for range 60 { // lines of the sheet
 			agree("the help")
-			sheet += ansi.Strip(strings.Join(first.help.lines(first.room()), "\n"))
+			sheet += ansi.Strip(strings.Join(first.help.box(first.room()).Lines(first.theme), "\n"))
 			first.Update(downKey)
 			second.Update(downKey)
 		}

@@ -12,7 +12,7 @@ func TestARowOfSeveralSettingsNamesThem(t *testing.T) {
 	s := tuitest.Together()
 	for _, size := range [][2]int{{35, 5}, {38, 11}, {60, 8}, {80, 24}, {120, 40}} {
 		p := paneOf(t, idEffects, size[0], size[1], s)
-		text := tuitest.Shown(tuitest.Cells(strings.Join(p.Lines(), "\n"), size[0], size[1]))
+		text := tuitest.Shown(tuitest.Cells(strings.Join(tuitest.Lines(p), "\n"), size[0], size[1]))
 		row := ""
 		for _, line := range strings.Split(text, "\n") {
 			if strings.Contains(line, "threads") {

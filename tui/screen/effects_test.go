@@ -65,7 +65,7 @@ func goldenSizes(t *testing.T, name string, pane layout.Pane, snap *profiles.Sna
 		var all strings.Builder
 		for _, size := range [][2]int{{35, 5}, {38, 11}, {60, 8}} {
 			p := paneOf(t, pane, size[0], size[1], snap)
-			fmt.Fprintf(&all, "%dx%d\n%s", size[0], size[1], tuitest.Shown(tuitest.Cells(strings.Join(p.Lines(), "\n"), size[0], size[1])))
+			fmt.Fprintf(&all, "%dx%d\n%s", size[0], size[1], tuitest.Shown(tuitest.Cells(strings.Join(tuitest.Lines(p), "\n"), size[0], size[1])))
 		}
 		for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
 			m := zoomed(t, size[0], size[1], pane, snap, keys...)

@@ -232,7 +232,7 @@ func (c *comparing) start() outcome {
 	return closed
 }
 
-func (c *comparing) box(in room) []string {
+func (c *comparing) box(in room) *chart.Canvas {
 	x := c.experiments
 	return in.dialog("Ablation", x.keys.Say(ablationStarts), ablation.ChoiceWidth, min(c.Rows(), in.h-2),
 		func(on *chart.Canvas) {

@@ -42,7 +42,7 @@ func (x *exporting) export(row int) tea.Cmd {
 	}
 }
 
-func (x *exporting) box(in room) []string {
+func (x *exporting) box(in room) *chart.Canvas {
 	rows := min(len(x.formats), in.h-2)
 	first := max(0, min(x.row-rows/2, len(x.formats)-rows))
 	return in.dialog("Export what is recorded", "enter or a digit writes it here, esc", 56, rows,

@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
+	"prismtop/tui/chart"
 	"prismtop/tui/pane"
 	"prismtop/tui/tuitest"
 )
@@ -14,7 +15,7 @@ import (
 // faulty is a pane that panics when drawn.
 type faulty struct{ pane.Pane }
 
-func (faulty) Lines() []string { panic("planted") }
+func (faulty) Cells() *chart.Canvas { panic("planted") }
 
 // A panic while drawing ends the screen in order and is reported.
 func TestAFaultInDrawingEndsTheScreen(t *testing.T) {

@@ -45,14 +45,12 @@ const (
 	byState        // settings by their values alone
 )
 
-// lines returns the lines of the footer. Where the keys do not fit, the cost
+// draw draws the footer. Where the keys do not fit, the cost
 // loses its interval, which the help has; then names are shortened, and those of settings dropped.
-func (f *footer) lines(t *theme.Theme) []string {
-	w, h := f.tiles.layout.Footer.W, f.tiles.layout.Footer.H
-	var c chart.Canvas
-	c.Resize(w, h)
+func (f *footer) draw(c *chart.Canvas) {
+	w, h := c.Size()
 	if h > 1 {
-		transport.Draw(&c, 0, *f.position, f.ascii)
+		transport.Draw(c, 0, *f.position, f.ascii)
 	}
 	var right, keys []widget.Piece
 	var room int
@@ -67,9 +65,8 @@ func (f *footer) lines(t *theme.Theme) []string {
 			break
 		}
 	}
-	widget.Put(&c, w-1-widget.Width(right), h-1, right)
-	f.told(&c, h-1, room, keys)
-	return c.Lines(t)
+	widget.Put(c, w-1-widget.Width(right), h-1, right)
+	f.told(c, h-1, room, keys)
 }
 
 // offered returns the keys in the footer, for room cells.

@@ -23,8 +23,10 @@ import (
 	"prismtop/profiles/settings"
 	"prismtop/profiles/stream"
 	"prismtop/sim/prism"
+	"prismtop/tui/chart"
 	"prismtop/tui/layout"
 	"prismtop/tui/terminal"
+	"prismtop/tui/theme"
 	"prismtop/tui/tuitest"
 	"prismtop/tui/widget"
 )
@@ -451,10 +453,11 @@ func (s *session) look() {
 	if s.over() {
 		return
 	}
-	if rows := m.frame; !m.stale && len(rows) != s.h {
+	rows := m.frame.Lines(m.theme)
+	if !m.stale && len(rows) != s.h {
 		s.t.Fatalf("%dx%d: %d lines", s.w, s.h, len(rows))
 	}
-	for y, row := range m.frame {
+	for y, row := range rows {
 		if y < len(s.rows) && s.rows[y] == row {
 			continue
 		}
@@ -465,7 +468,7 @@ func (s *session) look() {
 			s.t.Fatalf("line %d of an ASCII screen: %q", y, row)
 		}
 	}
-	s.rows = append(s.rows[:0], m.frame...)
+	s.rows = rows
 	if m.layout.W >= layout.MinWidth && m.layout.H >= layout.MinHeight && !m.zoomed {
 		if err := m.layout.Check(); err != nil {
 			s.t.Fatalf("%dx%d: %v", s.w, s.h, err)
@@ -487,7 +490,7 @@ func (s *session) repainted() {
 	}
 	var whole strings.Builder
 	whole.WriteString("\x1bc")
-	for y, row := range s.m.frame {
+	for y, row := range s.m.frame.Lines(s.m.theme) {
 		whole.WriteString(ansi.CursorPosition(1, y+1))
 		whole.WriteString(row)
 	}
@@ -499,7 +502,7 @@ func (s *session) repainted() {
 		for x := range s.w {
 			if got, want := s.terminal.CellAt(x, y), s.blank.CellAt(x, y); !sameCell(got, want) {
 				s.t.Fatalf("%dx%d: the terminal shows %+v at %d,%d, an empty one %+v in %q\nby differences\n%s\nfrom scratch\n%s",
-					s.w, s.h, got, x, y, want, s.m.frame[y], s.terminal, s.blank)
+					s.w, s.h, got, x, y, want, s.m.frame.Lines(s.m.theme)[y], s.terminal, s.blank)
 			}
 		}
 	}
@@ -522,13 +525,13 @@ func sameCell(a, b *uv.Cell) bool {
 
 // redrawn compares the session's frame with one drawn from scratch.
 func (s *session) redrawn() {
-	before := strings.Join(s.m.frame, "\n")
+	before := strings.Join(s.m.frame.Lines(s.m.theme), "\n")
 	for _, p := range s.m.panes {
 		p.SetSize(0, 0)
 	}
 	s.m.resize(s.w, s.h)
 	s.m.compose()
-	if after := strings.Join(s.m.frame, "\n"); after != before {
+	if after := strings.Join(s.m.frame.Lines(s.m.theme), "\n"); after != before {
 		s.t.Fatalf("%dx%d: the screen\n%s\ndrawn anew\n%s", s.w, s.h, ansi.Strip(before), ansi.Strip(after))
 	}
 }
@@ -538,10 +541,14 @@ func TestABoxOverWideCharactersKeepsTheWidth(t *testing.T) {
 	m, _ := screen(t, 60, 15, Options{}, colorprofile.ANSI256)
 	for shift := range 2 {
 		for w := 6; w < 10; w++ {
-			rows := []string{strings.Repeat(" ", shift) + strings.Repeat("月", 29) + strings.Repeat(" ", 2-shift)}
-			widget.Overlay(rows, []string{strings.Repeat("-", w)}, m.layout.W)
-			if got := ansi.StringWidth(rows[0]); got != 60 {
-				t.Errorf("shifted by %d, a box of %d: %d wide: %q", shift, w, got, rows[0])
+			var c, box chart.Canvas
+			c.Resize(60, 1)
+			c.Text(shift, 0, strings.Repeat("月", 29), theme.Plain)
+			box.Resize(w, 1)
+			box.Text(0, 0, strings.Repeat("-", w), theme.Plain)
+			widget.Overlay(&c, &box)
+			if row := c.Lines(m.theme)[0]; ansi.StringWidth(row) != 60 || !strings.Contains(row, "月------") && !strings.Contains(row, " ------") {
+				t.Errorf("shifted by %d, a box of %d: %d wide: %q", shift, w, ansi.StringWidth(row), row)
 			}
 		}
 	}

@@ -246,9 +246,10 @@ func BenchmarkView120x40(b *testing.B) {
 	}
 	at := time.Unix(0, 0)
 	m.now = func() time.Time { at = at.Add(100 * time.Millisecond); return at }
+	m.out = terminal.Held()
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		m.Update(snapshotMsg{snaps[i%2]})
-		m.View()
+		m.out.Collect()
 	}
 }

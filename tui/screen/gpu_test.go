@@ -51,7 +51,7 @@ func TestGoldenSmallPanesWithAMockGPU(t *testing.T) {
 				pane.SetSize(size[0], size[1])
 				golden := fmt.Sprintf("mock-%s-pane-%s-%dx%d", name, deck.Panes[id].Name, size[0], size[1])
 				t.Run(golden, func(t *testing.T) {
-					tuitest.Golden(t, golden, tuitest.Shown(tuitest.Cells(strings.Join(pane.Lines(), "\n"), size[0], size[1])))
+					tuitest.Golden(t, golden, tuitest.Shown(tuitest.Cells(strings.Join(tuitest.Lines(pane), "\n"), size[0], size[1])))
 				})
 			}
 		}

@@ -141,11 +141,9 @@ func headerPlaces(w int) (places [numHeaderFields]layout.Rect) {
 	return places
 }
 
-// lines returns the line of the header. Two texts with a single cell between them have a line there.
-func (h *header) lines(t *theme.Theme) []string {
+// draw draws the line of the header. Two texts with a single cell between them have a line there.
+func (h *header) draw(c *chart.Canvas) {
 	w := h.width
-	var c chart.Canvas
-	c.Resize(w, 1)
 	line := '│'
 	if h.ascii {
 		line = '|'
@@ -172,7 +170,6 @@ func (h *header) lines(t *theme.Theme) []string {
 			end = r.X + chart.Width(text)
 		}
 	}
-	return c.Lines(t)
 }
 
 // besideObject returns the cells after the object's slot that it may take as well: those of

@@ -12,6 +12,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/sim/prism"
+	"prismtop/tui/chart"
 	"prismtop/tui/layout"
 	"prismtop/tui/theme"
 	"prismtop/tui/tuitest"
@@ -353,7 +354,7 @@ func TestTheTimeLeftBesideOtherPrograms(t *testing.T) {
 		s := tuitest.Busy()
 		s.Run.Device, s.Run.Kernels = "cpu", "avx512-bf16"
 		m, _ := screen(t, w, 40, Options{}, colorprofile.ANSI256, s)
-		line := m.header().lines(m.theme)[0]
+		line := headerLine(m)
 		if !strings.Contains(line, "62 %") || !strings.Contains(line, "left ~3 min") {
 			t.Errorf("%d columns: %q", w, line)
 		}
@@ -362,7 +363,7 @@ func TestTheTimeLeftBesideOtherPrograms(t *testing.T) {
 		}
 		s.Alerts = tuitest.Eventful().Alerts
 		m.Update(snapshotMsg{s})
-		if line = m.header().lines(m.theme)[0]; !strings.Contains(line, "62 %") || !strings.Contains(line, "alert") {
+		if line = headerLine(m); !strings.Contains(line, "62 %") || !strings.Contains(line, "alert") {
 			t.Errorf("%d columns, with alerts: %q", w, line)
 		}
 	}
@@ -395,14 +396,22 @@ func TestARunWithoutUnitsIsNamedAtEveryWidth(t *testing.T) {
 		s := tuitest.Running()
 		s.Run.Object, s.Run.Units = "train.py", 0
 		m, _ := screen(t, w, 30, Options{}, colorprofile.ANSI256, s)
-		if line := m.header().lines(m.theme)[0]; strings.Count(line, "train.py") != 1 {
+		if line := headerLine(m); strings.Count(line, "train.py") != 1 {
 			t.Errorf("%d columns, without units: %q", w, line)
 		}
 		s = tuitest.Running()
 		s.Run.Object = "train.py"
 		m.Update(snapshotMsg{s})
-		if line := m.header().lines(m.theme)[0]; strings.Contains(line, "train.py") != (headerPlaces(w)[objectField].W > 0) || !strings.Contains(line, "sample") {
+		if line := headerLine(m); strings.Contains(line, "train.py") != (headerPlaces(w)[objectField].W > 0) || !strings.Contains(line, "sample") {
 			t.Errorf("%d columns, with units: %q", w, line)
 		}
 	}
+}
+
+// headerLine returns the header as text with sequences.
+func headerLine(m *Model) string {
+	var c chart.Canvas
+	c.Resize(m.layout.Header.W, 1)
+	m.header().draw(&c)
+	return c.Lines(m.theme)[0]
 }

@@ -7,6 +7,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/unit"
+	"prismtop/tui/chart"
 	"prismtop/tui/layout"
 	"prismtop/tui/pane"
 	"prismtop/tui/theme"
@@ -56,8 +57,8 @@ func (h *help) next() {
 // close closes the sheet.
 func (h *help) close() { h.sheet = sheet{} }
 
-// lines returns the lines of the sheet.
-func (h *help) lines(in room) []string {
+// box draws the sheet.
+func (h *help) box(in room) *chart.Canvas {
 	if h.find != nil {
 		w, more := min(pane.ProseWidth, in.w-4), ""
 		if h.find.Value() != "" {
@@ -226,8 +227,8 @@ func (h *help) noteLines(w int) []widget.Line {
 }
 
 // scrolled returns a sheet with columns of w cells, scrolled to its current row.
-func (h *help) scrolled(in room, title, more string, columns [][]widget.Line, w int) []string {
-	return widget.Sheet(&h.Scroll, title, more, columns, w, in.w, in.h).Lines(in.theme)
+func (h *help) scrolled(in room, title, more string, columns [][]widget.Line, w int) *chart.Canvas {
+	return widget.Sheet(&h.Scroll, title, more, columns, w, in.w, in.h)
 }
 
 // toggleAlerts opens or closes the list of alerts.

@@ -20,6 +20,7 @@ import (
 	"prismtop/sim/prism"
 	"prismtop/sim/ptycho/inference"
 	"prismtop/sim/ptycho/training"
+	"prismtop/tui/chart"
 	"prismtop/tui/keys"
 	"prismtop/tui/layout"
 	"prismtop/tui/tuitest"
@@ -116,7 +117,7 @@ func TestKeysOnATerminalThatIsTooSmall(t *testing.T) {
 		if press(m, "q") {
 			t.Fatalf("%v: q quits without asking", size)
 		}
-		if got := strings.Join(m.frame, "\n"); size[0] >= 40 && !strings.Contains(ansi.Strip(got), "Quit? y or q quits, other keys stay") {
+		if got := m.View().Content; size[0] >= 40 && !strings.Contains(ansi.Strip(got), "Quit? y or q quits, other keys stay") {
 			t.Errorf("%v: q shows\n%s", size, got)
 		}
 		if press(m, "m", "q") || len(r.Called()) > 0 {
@@ -515,14 +516,14 @@ func TestTheFooterShowsTheCostOfWatching(t *testing.T) {
 func TestASecondDrawsNothingWhileSnapshotsArrive(t *testing.T) {
 	at := time.Unix(1000, 0)
 	m, _ := screen(t, 120, 40, Options{Now: func() time.Time { return at }}, colorprofile.ANSI256, tuitest.Running())
-	m.frame = nil
+	m.frame = chart.Canvas{}
 	m.Update(secondMsg(at))
-	if m.frame != nil {
+	if _, h := m.frame.Size(); h != 0 {
 		t.Error("a second of a running run was drawn")
 	}
 	at = at.Add(time.Minute) // no snapshot arrives any more
 	m.Update(secondMsg(at))
-	if m.frame == nil {
+	if _, h := m.frame.Size(); h == 0 {
 		t.Error("a second without snapshots was not drawn")
 	}
 }

@@ -176,7 +176,7 @@ func (q quitting) press(key string) (tea.Cmd, outcome) {
 // it would end a run that goes on without this screen.
 func (q quitting) onlyY() bool { return q.leave.Always && !q.run.over() }
 
-func (q quitting) box(in room) []string {
+func (q quitting) box(in room) *chart.Canvas {
 	s, keys := q.run.snap, q.seat.keys
 	question := "Quit? The run ends here."
 	switch {

@@ -17,6 +17,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/machine"
 	"prismtop/profiles/settings"
+	"prismtop/tui/chart"
 	"prismtop/tui/control"
 	"prismtop/tui/layout"
 	"prismtop/tui/notice"
@@ -59,8 +60,8 @@ type Model struct {
 
 	taken     time.Time // when the newest snapshot arrived
 	lastAsked time.Time
-	pressed   string   // the key being handled
-	frame     []string // its rows
+	pressed   string // the key being handled
+	frame     chart.Canvas
 }
 
 // New returns the screen of a run. Run shows it on a terminal.
@@ -135,7 +136,7 @@ func (m *Model) Update(msg tea.Msg) (model tea.Model, cmd tea.Cmd) {
 		m.compose()
 		m.stale = false
 		if m.out != nil {
-			m.out.Frame(m.frame, m.layout.W, m.layout.H)
+			m.out.Frame(&m.frame, m.theme)
 		}
 		cmd = m.sendPictures(cmd)
 	}
@@ -165,7 +166,7 @@ func isInput(msg tea.Msg) bool {
 func (m *Model) View() tea.View {
 	v := tea.NewView(" ") // Bubble Tea would draw every empty frame
 	if m.out == nil {
-		v.Content = strings.Join(m.frame, "\n")
+		v.Content = strings.Join(m.frame.Lines(m.theme), "\n")
 	}
 	v.AltScreen = true
 	v.MouseMode = m.mouse.mode()

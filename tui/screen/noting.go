@@ -38,7 +38,7 @@ func (n noting) press(key string) (tea.Cmd, outcome) {
 	return nil, held
 }
 
-func (n noting) box(in room) []string {
+func (n noting) box(in room) *chart.Canvas {
 	return in.dialog(fmt.Sprintf("Note at iteration %d", n.run.snap.Index), "enter writes it, esc leaves", 70, 1,
 		func(c *chart.Canvas) {
 			w, _ := c.Size()

@@ -34,9 +34,9 @@ func TestNoFrameIsDrawnForABusyTerminal(t *testing.T) {
 	m.out = terminal.NewOutput(w)
 	m.out.Write([]byte("x"))
 	ptytest.Eventually(t, "the output to be busy", m.out.Busy)
-	before := strings.Join(m.frame, "\n")
+	before := strings.Join(m.frame.Lines(m.theme), "\n")
 	m.Update(pressed("?"))
-	if strings.Join(m.frame, "\n") != before {
+	if strings.Join(m.frame.Lines(m.theme), "\n") != before {
 		t.Error("a frame was drawn")
 	}
 	if m.skipped == 0 {
@@ -45,7 +45,7 @@ func TestNoFrameIsDrawnForABusyTerminal(t *testing.T) {
 	w.Free()
 	ptytest.Eventually(t, "the output to be free", func() bool { return !m.out.Busy() })
 	m.Update(secondMsg(time.Now()))
-	if !strings.Contains(strings.Join(m.frame, "\n"), "Keys") {
+	if !strings.Contains(strings.Join(m.frame.Lines(m.theme), "\n"), "Keys") {
 		t.Error("the help is missing from the frame after")
 	}
 	m.out.Close(time.Second)

@@ -40,7 +40,7 @@ func TestPanesOfARunThatIsOverPromiseNothing(t *testing.T) {
 				p := m.panes[id]
 				for range 4 {
 					p.SetSize(size[0], size[1])
-					view := tuitest.Shown(tuitest.Cells(strings.Join(p.Lines(), "\n"), size[0], size[1]))
+					view := tuitest.Shown(tuitest.Cells(strings.Join(tuitest.Lines(p), "\n"), size[0], size[1]))
 					if m := needs.FindString(view) + training.FindString(view); m != "" {
 						t.Errorf("run %d, %s at %v: %q\n%s", i, deck.Panes[id].Name, size, m, view)
 					}

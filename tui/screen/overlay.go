@@ -4,15 +4,14 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"prismtop/tui/chart"
-	"prismtop/tui/theme"
 	"prismtop/tui/widget"
 )
 
 // overlay is a list, a field or a question that lies over the panes and takes the keys until it is closed. ctrl+c,
 // ctrl+l and ctrl+z never reach it.
 type overlay interface {
-	// box returns its lines.
-	box(in room) []string
+	// box draws it.
+	box(in room) *chart.Canvas
 	// press handles a key.
 	press(key string) (tea.Cmd, outcome)
 }
@@ -28,14 +27,11 @@ const (
 )
 
 // room is the screen that an overlay may fill.
-type room struct {
-	w, h  int
-	theme *theme.Theme
-}
+type room struct{ w, h int }
 
 // dialog returns a framed box with a title and a footer around w by h cells filled by draw.
-func (r room) dialog(title, foot string, w, h int, draw func(c *chart.Canvas)) []string {
-	return widget.Dialog(title, foot, min(w+4, r.w), min(h+2, r.h), draw).Lines(r.theme)
+func (r room) dialog(title, foot string, w, h int, draw func(c *chart.Canvas)) *chart.Canvas {
+	return widget.Dialog(title, foot, min(w+4, r.w), min(h+2, r.h), draw)
 }
 
 // overlays are the open ones, the last on top of the others. At most one is a list or a field: only the question

@@ -37,7 +37,7 @@ func TestTheFirstScreenIsCalm(t *testing.T) {
 			t.Errorf("%dx%d: memory has %+v, not three lines", tt.w, tt.h, r)
 		}
 		for _, want := range []string{"GPU", "host", "caches"} {
-			if !strings.Contains(strings.Join(m.panes[idMemory].Lines(), "\n"), want) {
+			if !strings.Contains(strings.Join(tuitest.Lines(m.panes[idMemory]), "\n"), want) {
 				t.Errorf("%dx%d: memory lacks %q", tt.w, tt.h, want)
 			}
 		}

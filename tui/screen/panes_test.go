@@ -88,7 +88,7 @@ func TestGoldenSmallPanes(t *testing.T) {
 			pane.SetSize(size[0], size[1])
 			name := fmt.Sprintf("pane-%s-%dx%d", strings.ReplaceAll(deck.Panes[p.id].Name, " ", "-"), size[0], size[1])
 			t.Run(name, func(t *testing.T) {
-				tuitest.Golden(t, name, tuitest.Shown(tuitest.Cells(strings.Join(pane.Lines(), "\n"), size[0], size[1])))
+				tuitest.Golden(t, name, tuitest.Shown(tuitest.Cells(strings.Join(tuitest.Lines(pane), "\n"), size[0], size[1])))
 			})
 		}
 	}
@@ -249,17 +249,17 @@ func TestAnUncertainPriceSaysSo(t *testing.T) {
 	s.Caches[0].PricedBy = 1
 	for want, size := range map[string][2]int{"an entry 2.41 ms (timed once: uncertain)": {120, 40}, "1 timed: uncertain": {54, 12}} {
 		p := paneOf(t, idCaches, size[0], size[1], s)
-		if view := strings.Join(p.Lines(), "\n"); !strings.Contains(view, want) {
+		if view := strings.Join(tuitest.Lines(p), "\n"); !strings.Contains(view, want) {
 			t.Errorf("%v lacks %q:\n%s", size, want, view)
 		}
 		s.Caches[0].PricedBy = 2
 		p = paneOf(t, idCaches, size[0], size[1], s)
-		if view := strings.Join(p.Lines(), "\n"); strings.Contains(view, "timed once") {
+		if view := strings.Join(tuitest.Lines(p), "\n"); strings.Contains(view, "timed once") {
 			t.Errorf("two computations are one:\n%s", view)
 		}
 		s.Caches[0].PricedBy = profiles.PriceLeast
 		p = paneOf(t, idCaches, size[0], size[1], s)
-		if view := strings.Join(p.Lines(), "\n"); strings.Contains(view, "uncertain") {
+		if view := strings.Join(tuitest.Lines(p), "\n"); strings.Contains(view, "uncertain") {
 			t.Errorf("enough computations are uncertain:\n%s", view)
 		}
 		s.Caches[0].PricedBy = 1
@@ -273,7 +273,7 @@ func TestTheHitRateIsOfTheIterationsThatSavingsAreOf(t *testing.T) {
 	v := &s.Caches[0]
 	v.RecentN, v.RecentRate, v.RecentSaved = 3, 0, -3*524_000
 	view := func(w, h int) string {
-		return strings.Join(paneOf(t, idCaches, w, h, s).Lines(), "\n")
+		return strings.Join(tuitest.Lines(paneOf(t, idCaches, w, h, s)), "\n")
 	}
 	for _, want := range []string{"  0.0 %", "985 hits 20 misses", "asked once per sample"} {
 		if got := view(54, 8); !strings.Contains(got, want) {

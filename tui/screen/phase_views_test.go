@@ -61,7 +61,7 @@ func TestPaneScreens(t *testing.T) {
 					checkFrame(t, m, w, h)
 				}
 				r := m.layout.Panes[tt.pane]
-				tuitest.Golden(t, name, tuitest.Shown(tuitest.Cells(strings.Join(m.panes[tt.pane].Lines(), "\n"), r.W, r.H)))
+				tuitest.Golden(t, name, tuitest.Shown(tuitest.Cells(strings.Join(tuitest.Lines(m.panes[tt.pane]), "\n"), r.W, r.H)))
 			})
 		}
 	}

@@ -70,7 +70,7 @@ func (p *valueList) pick(row int) {
 	p.set(key, value)
 }
 
-func (p *valueList) box(in room) []string {
+func (p *valueList) box(in room) *chart.Canvas {
 	values, key := p.values(), p.key()
 	foot := "enter or a digit sets it, esc leaves"
 	if len(p.listed) > 1 {

@@ -64,7 +64,7 @@ func costs(form chart.Form, th *theme.Theme, noise float32) (first, saidFirst, s
 		c.Resize(w, h)
 		c.Frame(theme.Border)
 		r.Draw(&c, 1, 1)
-		return len(out.Frame(c.Lines(th), w, h))
+		return len(out.Frame(&c, th))
 	}
 	draw() // the border
 	for n := range 12 {

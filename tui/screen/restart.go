@@ -82,7 +82,7 @@ func (r *restarting) startAgain() {
 	}
 }
 
-func (r *restarting) box(in room) []string {
+func (r *restarting) box(in room) *chart.Canvas {
 	w := min(64, in.w-4)
 	lines := []string{"Restart? This run loses:"}
 	for _, l := range r.lost() {

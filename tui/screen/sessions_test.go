@@ -110,7 +110,7 @@ func TestTheQuestionNamesD(t *testing.T) {
 func TestAScreenThatOnlyWatches(t *testing.T) {
 	run := &operator{Recorder: tuitest.NewRecorder()}
 	m := shared(120, 40, run)
-	brand := func() string { return strings.Fields(ansi.Strip(m.header().lines(m.theme)[0]))[0] }
+	brand := func() string { return strings.Fields(ansi.Strip(headerLine(m)))[0] }
 	if text := ansi.Strip(frameOf(m)); brand() != "watching" || !strings.Contains(text, "since you left: 2 changes") {
 		t.Errorf("the screen shows neither that it watches nor what it missed:\n%s", text)
 	}
@@ -168,13 +168,13 @@ func TestAScreenThatCatchesUpChangesNothing(t *testing.T) {
 		t.Errorf("the screen says neither that it catches up nor why a key does nothing:\n%s", text)
 	}
 	rate := unit.Rate(tuitest.Running().Rate)
-	if text := ansi.Strip(m.header().lines(m.theme)[0]); strings.Contains(text, rate) || !strings.Contains(text, unit.Rate(math.NaN())) {
+	if text := ansi.Strip(headerLine(m)); strings.Contains(text, rate) || !strings.Contains(text, unit.Rate(math.NaN())) {
 		t.Errorf("the header shows a rate: %s", text)
 	}
 	m.Update(snapshotMsg{tuitest.Running()})
 	press(m, "a")
-	if called := run.Called(); len(called) != 1 || !strings.Contains(called[0], "amp") || strings.Contains(ansi.Strip(m.header().lines(m.theme)[0]), "catching up") {
-		t.Errorf("caught up, a called %q under %q", called, m.header().lines(m.theme)[0])
+	if called := run.Called(); len(called) != 1 || !strings.Contains(called[0], "amp") || strings.Contains(ansi.Strip(headerLine(m)), "catching up") {
+		t.Errorf("caught up, a called %q under %q", called, headerLine(m))
 	}
 }
 
@@ -186,13 +186,13 @@ func TestPanesOfThePastWaitForIt(t *testing.T) {
 		for _, size := range [][2]int{{34, 5}, {60, 9}, {160, 45}} {
 			p := paneOf(t, id, size[0], size[1], &behind)
 			for range 2 {
-				inside := strings.Join(p.Lines()[1:size[1]-1], "")
+				inside := strings.Join(tuitest.Lines(p)[1:size[1]-1], "")
 				if words := strings.Fields(strings.ReplaceAll(ansi.Strip(inside), "│", " ")); !slices.Equal(words, []string{"catching", "up"}) {
 					t.Errorf("pane %d of %v: %q", id, size, words)
 				}
 				p.Press("v")
 			}
-			if p.Update(tuitest.Running()); strings.Contains(strings.Join(p.Lines(), ""), "catching") {
+			if p.Update(tuitest.Running()); strings.Contains(strings.Join(tuitest.Lines(p), ""), "catching") {
 				t.Errorf("pane %d of %v still catches up", id, size)
 			}
 		}

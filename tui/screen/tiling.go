@@ -7,6 +7,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/unit"
+	"prismtop/tui/chart"
 	"prismtop/tui/layout"
 	"prismtop/tui/pane"
 	"prismtop/tui/theme"
@@ -385,28 +386,11 @@ func (t *tiling) closePane() {
 	t.relay()
 }
 
-// lines returns the rows of the panes, which tile the width.
-func (t *tiling) lines() []string {
-	top, bottom := t.layout.Header.H, t.layout.Footer.Y
-	rows, parts := make([]string, bottom-top), make([][]string, bottom-top)
-	// Columns are visited from left to right, so that rows grow in order.
-	for x := 0; x < t.layout.W; {
-		next := t.layout.W
-		for id, r := range t.layout.Panes {
-			switch {
-			case r.Empty():
-			case r.X == x:
-				for i, line := range t.panes[id].Lines() {
-					parts[r.Y-top+i] = append(parts[r.Y-top+i], line)
-				}
-			case r.X > x:
-				next = min(next, r.X)
-			}
+// draw draws the panes, which tile the frame between header and footer.
+func (t *tiling) draw(frame *chart.Canvas) {
+	for id, r := range t.layout.Panes {
+		if !r.Empty() {
+			frame.Lay(t.panes[id].Cells(), r.X, r.Y)
 		}
-		x = next
 	}
-	for y, p := range parts {
-		rows[y] = strings.Join(p, "")
-	}
-	return rows
 }

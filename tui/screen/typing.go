@@ -67,7 +67,7 @@ func (t *typing) paste(text string) {
 	t.fresh = false
 }
 
-func (t *typing) box(in room) []string {
+func (t *typing) box(in room) *chart.Canvas {
 	name := t.key.Name + " = "
 	return in.dialog("typing: "+t.key.Name, "enter sets it, esc leaves it", 72, 3, func(c *chart.Canvas) {
 		w, _ := c.Size()

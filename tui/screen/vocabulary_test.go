@@ -28,7 +28,7 @@ func TestACacheIsOffOrNotAsked(t *testing.T) {
 				if key != "" {
 					p.Press(key)
 				}
-				return tuitest.Shown(tuitest.Cells(strings.Join(p.Lines(), "\n"), size[0], size[1]))
+				return tuitest.Shown(tuitest.Cells(strings.Join(tuitest.Lines(p), "\n"), size[0], size[1]))
 			}
 			text := frame(s)
 			if key == "v" && size[1] == 5 {

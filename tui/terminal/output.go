@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"prismtop/tui/chart"
+	"prismtop/tui/theme"
 )
 
 // Output writes to the terminal. Write never blocks: a separate goroutine writes, so that a
@@ -84,14 +87,14 @@ func (o *Output) follow(p []byte) {
 	}
 }
 
-// Frame shows rows of w cells on a screen of h rows, writing only the differences.
-func (o *Output) Frame(rows []string, w, h int) {
+// Frame shows a frame in a theme, writing only the differences.
+func (o *Output) Frame(frame *chart.Canvas, t *theme.Theme) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.err != nil || o.taken {
 		return
 	}
-	p := o.screen.Frame(rows, w, h)
+	p := o.screen.Frame(frame, t)
 	switch {
 	case len(p) == 0 || !o.open:
 	case len(o.pending)+len(p) > maxPending:

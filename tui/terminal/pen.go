@@ -1,20 +1,19 @@
 package terminal
 
 import (
-	"strings"
-
 	"github.com/charmbracelet/x/ansi"
+
+	"prismtop/tui/chart"
+	"prismtop/tui/theme"
 )
 
 // pen tracks the terminal's current style and computes the sequences for the next one.
 type pen struct {
-	worn look
-	text string // the sequences read last
-	read look   // the look they set
+	theme *theme.Theme
+	worn  theme.Look
+	style theme.Style // asked for last
+	look  theme.Look  // of that style
 }
-
-// look is a style as SGR parameters: bold or faint, the colours, and all others.
-type look struct{ weight, fore, back, other string }
 
 // Parameters that reset one attribute.
 const (
@@ -23,54 +22,55 @@ const (
 	plainBack   = "49"
 )
 
-// background is the prefix of a background colour's parameters.
-const background = "48;"
-
 // wear appends the shortest sequences that set the style of a cell. For a space, only the
 // background matters.
-func (p *pen) wear(out []byte, g glyph) []byte {
-	if g.style != p.text {
-		p.text, p.read = g.style, readLook(g.style)
+func (p *pen) wear(out []byte, c chart.Cell) []byte {
+	if c.Style != p.style {
+		p.style, p.look = c.Style, p.theme.Look(c.Style)
 	}
-	to := p.read
-	if g.text == " " && to.other == "" && p.worn.other == "" && (to.back != "" || p.worn.back == "") {
-		to.weight, to.fore = p.worn.weight, p.worn.fore
+	return p.put(out, p.look, c.Rune)
+}
+
+// put appends the shortest sequences that set a look for a character.
+func (p *pen) put(out []byte, to theme.Look, r rune) []byte {
+	if r == ' ' && to.Other == "" && p.worn.Other == "" && (to.Back != "" || p.worn.Back == "") {
+		to.Weight, to.Fore = p.worn.Weight, p.worn.Fore
 	}
 	return p.change(out, to)
 }
 
 // lift appends the sequence that resets the style.
-func (p *pen) lift(out []byte) []byte { return p.change(out, look{}) }
+func (p *pen) lift(out []byte) []byte { return p.change(out, theme.Look{}) }
 
 // change appends the shorter of two ways to set another look: from the current one, or after a
 // reset.
-func (p *pen) change(out []byte, to look) []byte {
+func (p *pen) change(out []byte, to theme.Look) []byte {
 	from := p.worn
 	if from == to {
 		return out
 	}
 	p.worn = to
 	switch {
-	case to == look{}:
+	case to == theme.Look{}:
 		return append(out, ansi.ResetStyle...)
-	case from.other != "" || to.other != "":
-		return append(append(append(append(out, ansi.ResetStyle...), "\x1b["...), to.parameters()...), 'm')
+	case from.Other != "" || to.Other != "":
+		return append(append(append(append(out, ansi.ResetStyle...), "\x1b["...), to.Parameters()...), 'm')
 	}
 	var step, anew sequence
-	if from.weight != to.weight {
-		if from.weight != "" {
+	if from.Weight != to.Weight {
+		if from.Weight != "" {
 			step.add(plainWeight)
 		}
-		step.add(to.weight)
+		step.add(to.Weight)
 	}
-	step.colour(from.fore, to.fore, plainFore)
-	step.colour(from.back, to.back, plainBack)
-	if from != (look{}) {
+	step.colour(from.Fore, to.Fore, plainFore)
+	step.colour(from.Back, to.Back, plainBack)
+	if from != (theme.Look{}) {
 		anew.add("0")
 	}
-	anew.add(to.weight)
-	anew.add(to.fore)
-	anew.add(to.back)
+	anew.add(to.Weight)
+	anew.add(to.Fore)
+	anew.add(to.Back)
 	if anew.bytes < step.bytes {
 		return anew.appendTo(out)
 	}
@@ -110,70 +110,4 @@ func (s *sequence) appendTo(out []byte) []byte {
 		out = append(out, part...)
 	}
 	return append(out, 'm')
-}
-
-// readLook parses sequences that follow a reset.
-func readLook(style string) (l look) {
-	for style != "" {
-		one, rest, _ := strings.Cut(strings.TrimPrefix(style, "\x1b["), "m")
-		style = rest
-		for one != "" {
-			n := parameterLength(one)
-			l.set(one[:n])
-			one = strings.TrimPrefix(one[n:], ";")
-		}
-	}
-	return l
-}
-
-// parameterLength returns the length of the first parameter, including those that specify its
-// colour.
-func parameterLength(list string) int {
-	parts := 1
-	switch {
-	case strings.HasPrefix(list, "38;5;"), strings.HasPrefix(list, "48;5;"):
-		parts = 3
-	case strings.HasPrefix(list, "38;2;"), strings.HasPrefix(list, "48;2;"):
-		parts = 5
-	}
-	for i := range len(list) {
-		if list[i] == ';' {
-			if parts--; parts == 0 {
-				return i
-			}
-		}
-	}
-	return len(list)
-}
-
-func (l *look) set(parameter string) {
-	switch {
-	case parameter == "" || parameter == "0":
-		*l = look{}
-	case parameter == "1" || parameter == "2":
-		if l.weight != "" && l.weight != parameter {
-			parameter = "1;2"
-		}
-		l.weight = parameter
-	case strings.HasPrefix(parameter, "38;"), len(parameter) == 2 && (parameter[0] == '3' || parameter[0] == '9') &&
-		parameter[1] < '8':
-		l.fore = parameter
-	case strings.HasPrefix(parameter, background):
-		l.back = parameter
-	case l.other == "":
-		l.other = parameter
-	default:
-		l.other += ";" + parameter
-	}
-}
-
-// parameters returns all parameters of the look.
-func (l look) parameters() string {
-	var set []string
-	for _, part := range []string{l.other, l.weight, l.fore, l.back} {
-		if part != "" {
-			set = append(set, part)
-		}
-	}
-	return strings.Join(set, ";")
 }

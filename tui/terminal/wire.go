@@ -1,24 +1,24 @@
 package terminal
 
 import (
+	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
-	"github.com/charmbracelet/x/ansi/kitty"
 
-	"prismtop/tui/monospace"
+	"prismtop/tui/chart"
+	"prismtop/tui/theme"
 )
 
 // Wire diffs frames and emits the smallest update. Bubble Tea's renderer parses every frame in
 // full and rewrites each row from its first to its last difference, across all panes between;
-// Wire only compares rows with unchanged text, and sends only the changed cells of the others.
+// Wire only looks at rows that were drawn anew, and sends only their changed cells.
 type Wire struct {
 	w, h  int
-	rows  []string // as composed
-	cells [][]glyph
-	spare []glyph
+	rows  []row
+	theme *theme.Theme
+	spare []chart.Cell
 
 	sync   bool // the terminal supports synchronized output
 	places bool // the terminal draws a placeholder in exactly one cell
@@ -26,33 +26,47 @@ type Wire struct {
 	out   []byte
 	pen   pen
 	x, y  int  // position of the cursor; x < 0 if unknown
-	ready bool // cells holds the contents of the terminal
+	ready bool // rows are the contents of the terminal
 }
 
-// glyph is a cell: its character with combining marks, and the sequences that set its style
-// after a reset; a space has only those of a background. The right half of a wide character has
-// no text.
-type glyph struct{ text, style string }
+// row is a row of a frame, as drawn and as the terminal shows it.
+type row struct{ drawn, shown []chart.Cell }
+
+// blank is a plain space.
+var blank = chart.Cell{Rune: ' '}
 
 // Synchronize records that the terminal supports synchronized output.
 func (s *Wire) Synchronize() { s.sync = true }
 
-// Frame returns the bytes that make the terminal show rows, each w cells wide; nil if it already
-// shows them. The result is valid until the next call.
-func (s *Wire) Frame(rows []string, w, h int) []byte {
-	if s.w != w || s.h != h || !s.ready {
-		s.w, s.h, s.rows = w, h, append(s.rows[:0], rows...)
-		return s.repaint()
+// Frame returns the bytes that make the terminal show a frame; nil if it already shows it. The result is valid
+// until the next call.
+func (s *Wire) Frame(frame *chart.Canvas, t *theme.Theme) []byte {
+	w, h := frame.Size()
+	whole := s.w != w || s.h != h || !s.ready || s.theme != t && *s.theme != *t
+	if whole {
+		s.w, s.h, s.theme, s.rows = w, h, t, make([]row, h)
 	}
 	s.begin()
-	for y, row := range rows {
-		if row == s.rows[y] {
+	for y := range s.rows {
+		r, drawn := &s.rows[y], frame.Row(y)
+		if slices.Equal(drawn, r.drawn) {
 			continue
 		}
-		s.rows[y] = row
-		s.spare = parseRow(s.spare[:0], row, w)
-		s.update(y, s.cells[y], s.spare)
-		s.cells[y], s.spare = s.spare, s.cells[y]
+		r.drawn = append(r.drawn[:0], drawn...)
+		s.spare, r.shown = r.shown, frame.Shown(s.spare[:0], y, t)
+		for x, c := range r.shown {
+			if c.Rune == ' ' && c.Style != theme.Plain {
+				if look := t.Look(c.Style); look.Back == "" && look.Other == "" {
+					r.shown[x] = blank // the colour of a space cannot be seen
+				}
+			}
+		}
+		if !whole {
+			s.update(y, s.spare, r.shown)
+		}
+	}
+	if whole {
+		return s.repaint()
 	}
 	return s.end()
 }
@@ -61,17 +75,9 @@ func (s *Wire) Frame(rows []string, w, h int) []byte {
 func (s *Wire) repaint() []byte {
 	s.begin()
 	s.out = append(s.out, ansi.EraseEntireScreen...)
-	for len(s.cells) < s.h {
-		s.cells = append(s.cells, nil)
-	}
-	for y := range s.h {
-		row := ""
-		if y < len(s.rows) {
-			row = s.rows[y]
-		}
-		s.spare = parseRow(s.spare[:0], "", s.w)
-		s.cells[y] = parseRow(s.cells[y][:0], row, s.w)
-		s.update(y, s.spare, s.cells[y])
+	empty := slices.Repeat([]chart.Cell{blank}, s.w)
+	for y := range s.rows {
+		s.update(y, empty, s.rows[y].shown)
 	}
 	s.ready = true
 	return s.end()
@@ -82,7 +88,7 @@ func (s *Wire) begin() {
 	if s.sync {
 		s.out = append(s.out, ansi.SetModeSynchronizedOutput...)
 	}
-	s.pen, s.x, s.y = pen{}, -1, 0
+	s.pen, s.x, s.y = pen{theme: s.theme}, -1, 0
 }
 
 func (s *Wire) end() []byte {
@@ -101,8 +107,8 @@ func (s *Wire) end() []byte {
 const gapLimit = 4
 
 // update sends the differences between two versions of row y.
-func (s *Wire) update(y int, before, now []glyph) {
-	if len(before) != len(now) || s.intricate(before) || s.intricate(now) {
+func (s *Wire) update(y int, before, now []chart.Cell) {
+	if s.intricate(before) || s.intricate(now) {
 		s.run(y, 0, now)
 		return
 	}
@@ -116,11 +122,11 @@ func (s *Wire) update(y int, before, now []glyph) {
 			switch {
 			case before[j] != now[j]:
 				end, gap = j+1, 0
-			case now[j].style != now[end-1].style && !(now[j] == glyph{" ", ""} &&
-				!strings.Contains(now[end-1].style, background)):
+			case now[j].Rune < 0, now[j].Style != now[end-1].Style &&
+				!(now[j] == blank && s.theme.Look(now[end-1].Style).Back == ""):
 				gap = gapLimit + 1
 			default:
-				gap += len(now[j].text)
+				gap += utf8.RuneLen(now[j].Rune)
 			}
 		}
 		s.run(y, x, now[x:end])
@@ -128,44 +134,32 @@ func (s *Wire) update(y int, before, now []glyph) {
 	}
 }
 
-// placeholder is the first character of a placeholder of a picture.
-const placeholder = string(kitty.Placeholder)
-
 // intricate reports whether a row has cells whose width differs between terminals, so that the
 // row is only sent as a whole.
-func (s *Wire) intricate(row []glyph) bool {
-	for _, g := range row {
-		if s.places && strings.HasPrefix(g.text, placeholder) {
-			continue
-		}
-		if g.text == "" || len(g.text) > utf8.UTFMax || len(g.text) > 1 && utf8.RuneCountInString(g.text) > 1 {
-			return true
-		}
-	}
-	return false
+func (s *Wire) intricate(row []chart.Cell) bool {
+	return slices.ContainsFunc(row, func(c chart.Cell) bool { return c.Rune == 0 || c.Rune < 0 && !s.places })
 }
 
 // run sends cells from (x, y). Plain spaces up to the end of the row are erased.
-func (s *Wire) run(y, x int, cells []glyph) {
+func (s *Wire) run(y, x int, cells []chart.Cell) {
 	s.move(x, y)
 	last := len(cells)
 	if x+last == s.w {
-		for last > 0 && cells[last-1] == (glyph{" ", ""}) {
+		for last > 0 && cells[last-1] == blank {
 			last--
 		}
 		if len(cells)-last <= len(ansi.EraseLineRight) {
 			last = len(cells)
 		}
 	}
-	for _, g := range cells[:last] {
-		if g.text == "" {
-			continue
+	for _, c := range cells[:last] {
+		if c.Rune != 0 {
+			s.out = c.Append(s.pen.wear(s.out, c))
 		}
-		s.out = append(s.pen.wear(s.out, g), g.text...)
 	}
 	s.x, s.y = x+last, y
 	if last < len(cells) {
-		s.out = append(s.pen.wear(s.out, glyph{" ", ""}), ansi.EraseLineRight...)
+		s.out = append(s.pen.wear(s.out, blank), ansi.EraseLineRight...)
 	}
 	if s.x >= s.w || s.intricate(cells[:last]) {
 		s.x, s.y = -1, s.h // the cursor is past the last column or at an unknown position
@@ -188,52 +182,4 @@ func (s *Wire) move(x, y int) {
 		s.out = strconv.AppendInt(s.out, int64(x+1), 10)
 	}
 	s.out = append(s.out, 'H')
-}
-
-// parseRow splits a composed row of w cells into glyphs.
-func parseRow(cells []glyph, row string, w int) []glyph {
-	style, from := "", 0
-	for i := 0; i < len(row); {
-		if row[i] == 0x1b {
-			n := strings.IndexByte(row[i:], 'm') + 1
-			if n == 0 {
-				break
-			}
-			switch seq := row[i : i+n]; {
-			case seq == "\x1b[m" || seq == "\x1b[0m":
-				style = ""
-			case style == "":
-				style = seq
-			default:
-				style += seq
-			}
-			i += n
-			continue
-		}
-		n, width := 1, 1
-		if row[i] >= utf8.RuneSelf {
-			var r rune
-			r, n = utf8.DecodeRuneInString(row[i:])
-			width = monospace.RuneWidth(r)
-		}
-		switch {
-		case width > 0:
-			from = i
-			worn := style
-			if row[i] == ' ' && !strings.Contains(style, background) {
-				worn = ""
-			}
-			cells = append(cells, glyph{row[i : i+n], worn})
-			if width == 2 {
-				cells = append(cells, glyph{"", style})
-			}
-		case len(cells) > 0:
-			cells[len(cells)-1].text = row[from : i+n]
-		}
-		i += n
-	}
-	for len(cells) < w {
-		cells = append(cells, glyph{" ", ""})
-	}
-	return cells[:w]
 }

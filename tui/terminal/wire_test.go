@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi/kitty"
 
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
@@ -19,15 +20,15 @@ func TestRowsWithPlacesAreSentWholeWhereTheirWidthIsNotKnown(t *testing.T) {
 		c.Placeholder(5+x, 0, x, 0, theme.Image(20))
 	}
 	colours := theme.New(colorprofile.ANSI256, true, false)
-	row := func(text string) []string {
+	row := func(text string) *chart.Canvas {
 		c.Text(20, 0, text, theme.Plain)
-		return append([]string(nil), c.Lines(colours)...)
+		return &c
 	}
 	for _, sure := range []bool{true, false} {
 		s := Wire{places: sure}
-		s.Frame(row("12.3 ms"), 40, 1)
-		got := string(s.Frame(row("12.4 ms"), 40, 1))
-		if whole := strings.Count(got, placeholder) == 10; whole == sure || !strings.Contains(got, "4") {
+		s.Frame(row("12.3 ms"), colours)
+		got := string(s.Frame(row("12.4 ms"), colours))
+		if whole := strings.Count(got, string(kitty.Placeholder)) == 10; whole == sure || !strings.Contains(got, "4") {
 			t.Errorf("places known %v: a digit beside them sends %q", sure, got)
 		}
 	}

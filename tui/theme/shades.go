@@ -63,14 +63,15 @@ func (m Map) Color(v float64) color.NRGBA {
 	return color.NRGBA{mix(a[i].R, a[i+1].R), mix(a[i].G, a[i+1].G), mix(a[i].B, a[i+1].B), 255}
 }
 
-// The bits of unnamed styles: shadeStyle, two bits of map and twice six bits of level; or
-// imageStyle and eight bits of id.
+// The bits of unnamed styles: shadeStyle, whether the palette limits it, two bits of map and
+// twice six bits of level; or imageStyle and eight bits of id.
 const (
-	shadeStyle Style = 1 << 15
-	imageStyle Style = 1 << 14
-	mapShift         = 12
-	levelBits        = 6
-	topLevel         = 1<<levelBits - 1
+	shadeStyle  Style = 1 << 15
+	imageStyle  Style = 1 << 14
+	coarseShade Style = 1 << 14
+	mapShift          = 12
+	levelBits         = 6
+	topLevel          = 1<<levelBits - 1
 )
 
 // Shade returns the style of a half block whose upper and lower pixels have the levels upper and
@@ -79,6 +80,9 @@ func Shade(m Map, upper, lower int) Style {
 	clamp := func(v int) Style { return Style(min(max(v, 0), topLevel)) }
 	return shadeStyle | Style(m)<<mapShift | clamp(upper)<<levelBits | clamp(lower)
 }
+
+// Coarse returns a shade whose levels are those of the palette even on a terminal with 24-bit colour.
+func (s Style) Coarse() Style { return s | coarseShade }
 
 // Shades returns the arguments of Shade; ok is false for other styles.
 func (s Style) Shades() (m Map, upper, lower int, ok bool) {
@@ -95,9 +99,13 @@ func (s Style) Image() (id int, ok bool) {
 	return int(s & 255), s&(imageStyle|shadeStyle) == imageStyle
 }
 
-// ink returns the parameters of a level's colour after 38 or 48. Levels above the highest are
-// clamped.
-func (m Map) ink(d Depth, level int) string {
+// ink is a colour as SGR parameters.
+type ink struct{ fore, back string }
+
+func inkOf(colour string) ink { return ink{"38;" + colour, "48;" + colour} }
+
+// ink returns a level's colour. Levels above the highest are clamped.
+func (m Map) ink(d Depth, level int) ink {
 	level = min(level, m.Levels(d)-1)
 	if d >= TrueColor {
 		return mixed[m][level]
@@ -105,24 +113,24 @@ func (m Map) ink(d Depth, level int) string {
 	return indexed[palettes[m][level]]
 }
 
-// InkBytes returns the length of a level's colour parameters: 5 for "5;240".
-func (m Map) InkBytes(d Depth, level int) int { return len(m.ink(d, level)) }
+// InkBytes returns the length of a level's colour parameters: 8 for "38;5;240".
+func (m Map) InkBytes(d Depth, level int) int { return len(m.ink(d, level).fore) }
 
-// indexed holds the parameters of the palette's colours.
-var indexed = func() (names [256]string) {
-	for i := range names {
-		names[i] = "5;" + strconv.Itoa(i)
+// indexed holds the palette's colours.
+var indexed = func() (inks [256]ink) {
+	for i := range inks {
+		inks[i] = inkOf("5;" + strconv.Itoa(i))
 	}
-	return names
+	return inks
 }()
 
-// mixed holds the parameters of the maps' 24-bit colours.
-var mixed = func() (names [NumMaps][]string) {
+// mixed holds the maps' 24-bit colours.
+var mixed = func() (inks [NumMaps][]ink) {
 	for m := range NumMaps {
 		for level := range fine[m] {
 			c := m.Color(float64(level) / float64(fine[m]-1))
-			names[m] = append(names[m], fmt.Sprintf("2;%d;%d;%d", c.R, c.G, c.B))
+			inks[m] = append(inks[m], inkOf(fmt.Sprintf("2;%d;%d;%d", c.R, c.G, c.B)))
 		}
 	}
-	return names
+	return inks
 }()

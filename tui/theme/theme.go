@@ -9,11 +9,11 @@
 package theme
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 
-	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/colorprofile"
-	"github.com/charmbracelet/x/ansi"
 )
 
 // Style is the meaning of a cell. Styles below NumStyles are named; those made by Shade hold the
@@ -75,14 +75,30 @@ type Theme struct {
 	Dark  bool
 	// ASCII replaces every non-ASCII character by a plain one.
 	ASCII bool
-	sgr   [NumStyles]string
+	looks [NumStyles]Look
+	first [NumStyles]Style // the first style of the same look
+}
+
+// Look is a style as SGR parameters: bold or faint, the colours, and all others.
+type Look struct{ Weight, Fore, Back, Other string }
+
+// Parameters returns all parameters of the look.
+func (l Look) Parameters() string {
+	var set []string
+	for _, part := range []string{l.Other, l.Weight, l.Fore, l.Back} {
+		if part != "" {
+			set = append(set, part)
+		}
+	}
+	return strings.Join(set, ";")
 }
 
 // New returns the theme for a terminal's profile and background.
 func New(profile colorprofile.Profile, dark, ascii bool) *Theme {
 	t := &Theme{Depth: depthOf(profile), Dark: dark, ASCII: ascii}
 	for s := Plain; s < NumStyles; s++ {
-		t.sgr[s] = opening(t.style(s))
+		t.looks[s] = t.named(s)
+		t.first[s] = Style(slices.Index(t.looks[:s+1], t.looks[s]))
 	}
 	return t
 }
@@ -99,33 +115,41 @@ func depthOf(p colorprofile.Profile) Depth {
 	return NoColor
 }
 
-// Open writes the sequence that sets style s after a reset, and reports whether there is one.
-func (t *Theme) Open(b *strings.Builder, s Style) bool {
+// Look returns the parameters of a style.
+func (t *Theme) Look(s Style) (l Look) {
 	if s < NumStyles {
-		b.WriteString(t.sgr[s])
-		return t.sgr[s] != ""
+		return t.looks[s]
 	}
 	if t.Depth < Colors256 {
-		return false
+		return l
 	}
 	if id, ok := s.Image(); ok {
-		b.WriteString("\x1b[38;" + indexed[id] + "m")
-		return true
+		return Look{Fore: indexed[id].fore}
 	}
 	m, upper, lower, ok := s.Shades()
 	if !ok {
-		return false
+		return l
 	}
-	if upper == lower { // a space, of which only the background is visible
-		b.WriteString("\x1b[48;")
-	} else {
-		b.WriteString("\x1b[38;")
-		b.WriteString(m.ink(t.Depth, upper))
-		b.WriteString(";48;")
+	d := t.Depth
+	if s&coarseShade != 0 {
+		d = Colors256
 	}
-	b.WriteString(m.ink(t.Depth, lower))
-	b.WriteByte('m')
-	return true
+	l.Back = m.ink(d, lower).back
+	if upper != lower { // else it is a space, of which only the background is visible
+		l.Fore = m.ink(d, upper).fore
+	}
+	return l
+}
+
+// Seen returns the style that stands for all that look like s.
+func (t *Theme) Seen(s Style) Style {
+	switch {
+	case s < NumStyles:
+		return t.first[s]
+	case t.Depth < Colors256:
+		return Plain
+	}
+	return s
 }
 
 // Coarse returns the theme with pictures in the palette's colours, which take half the bytes of
@@ -134,11 +158,6 @@ func (t *Theme) Coarse() *Theme {
 	coarse := *t
 	coarse.Depth = min(t.Depth, Colors256)
 	return &coarse
-}
-
-// Alike reports whether two styles look the same.
-func (t *Theme) Alike(a, b Style) bool {
-	return a == b || a < NumStyles && b < NumStyles && t.sgr[a] == t.sgr[b]
 }
 
 // Pictures reports whether the theme has the colours for half-block pictures.
@@ -190,35 +209,34 @@ var hues = [NumStyles]hue{
 	Selected:  {none, none, none, false, false},
 }
 
-func (t *Theme) style(s Style) lipgloss.Style {
+// named returns the look of a named style.
+func (t *Theme) named(s Style) (l Look) {
 	h := hues[s]
-	st := lipgloss.NewStyle().Bold(h.bold).Reverse(s == Selected)
-	pick := lipgloss.LightDark(t.Dark)
-	switch t.Depth {
-	case Colors256, TrueColor:
-		if h.dark != none {
-			st = st.Foreground(pick(index(h.light), index(h.dark)))
-		}
-	case Colors16:
-		if h.basic != none {
-			basic := h.basic
-			if !t.Dark && basic > 8 {
-				basic -= 8
-			}
-			st = st.Foreground(ansi.BasicColor(basic))
-		} else {
-			st = st.Faint(h.faint)
-		}
-	default:
-		st = st.Faint(h.faint)
+	if h.bold {
+		l.Weight = "1"
 	}
-	return st
-}
-
-func index(i uint8) lipgloss.ANSIColor { return lipgloss.ANSIColor(i) }
-
-// opening returns the sequence with which lipgloss starts the style.
-func opening(s lipgloss.Style) string {
-	before, _, _ := strings.Cut(s.Render("x"), "x")
-	return before
+	if s == Selected {
+		l.Other = "7"
+	}
+	switch {
+	case t.Depth >= Colors256:
+		colour := h.light
+		if t.Dark {
+			colour = h.dark
+		}
+		if colour != none {
+			l.Fore = indexed[colour].fore
+		}
+	case t.Depth == Colors16 && h.basic != none:
+		basic := int(h.basic)
+		if !t.Dark && basic > 8 {
+			basic -= 8
+		}
+		if l.Fore = strconv.Itoa(30 + basic); basic >= 8 {
+			l.Fore = strconv.Itoa(90 + basic - 8)
+		}
+	case h.faint:
+		l.Weight = "2"
+	}
+	return l
 }

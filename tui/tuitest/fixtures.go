@@ -14,12 +14,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/colorprofile"
 	uv "github.com/charmbracelet/ultraviolet"
 
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
 	"prismtop/sim/prism"
+	"prismtop/tui/chart"
 	"prismtop/tui/control"
+	"prismtop/tui/theme"
 )
 
 // Recorder is a source with every capability. It records its calls, refuses those it is told to,
@@ -373,6 +376,11 @@ func Cells(frame string, w, h int) uv.ScreenBuffer {
 	b := uv.NewScreenBuffer(w, h)
 	uv.NewStyledString(frame).Draw(b, b.Bounds())
 	return b
+}
+
+// Lines returns a pane's rows in 256 colours on a dark background.
+func Lines(p interface{ Cells() *chart.Canvas }) []string {
+	return p.Cells().Lines(theme.New(colorprofile.ANSI256, true, false))
 }
 
 var update = flag.Bool("update", false, "write the golden screens anew")

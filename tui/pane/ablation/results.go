@@ -43,8 +43,8 @@ func newView(h pane.Host) *view {
 	return &view{Box: pane.Box{Title: "Ablation"}, host: h}
 }
 
-// Lines returns the pane as lines.
-func (p *view) Lines() []string { return p.Render(p.draw) }
+// Cells returns the pane as it is on the screen.
+func (p *view) Cells() *chart.Canvas { return p.Render(p.draw) }
 
 // Press stops a running ablation with esc; the next esc leaves the pane.
 func (p *view) Press(key string) bool {

@@ -11,6 +11,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/tui/terminal"
 	"prismtop/tui/theme"
+	"prismtop/tui/tuitest"
 )
 
 // A picture without a truth has no views to switch, and says on what scale it is drawn.
@@ -23,7 +24,7 @@ func TestDiffractionHasOneView(t *testing.T) {
 	pixels[5] = 3.25
 	s.Pictures[0] = &profiles.Picture{Width: 4, Height: 4, Pixels: pixels}
 	p.Update(s)
-	text := ansi.Strip(strings.Join(p.Lines(), "\n"))
+	text := ansi.Strip(strings.Join(tuitest.Lines(p), "\n"))
 	for _, want := range []string{"Diffraction", "ln(1 + amplitude)", "white 3.25"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)

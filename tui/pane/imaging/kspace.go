@@ -41,8 +41,8 @@ func newKspace() *kspace { return &kspace{Box: pane.Box{Title: "k-space"}, color
 // SetBudget sets whether the map is drawn in the cheapest way.
 func (p *kspace) SetBudget(_ int, cheapest bool) { p.cheap, p.Stale = cheapest, true }
 
-// Lines returns the pane as lines.
-func (p *kspace) Lines() []string { return p.Render(p.draw) }
+// Cells returns the pane as it is on the screen.
+func (p *kspace) Cells() *chart.Canvas { return p.Render(p.draw) }
 
 // Explain describes the drawing.
 func (p *kspace) Explain() []string { return explanations.Of("k-space") }

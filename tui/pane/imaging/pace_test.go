@@ -36,7 +36,8 @@ func bytesOf(t *testing.T, profile colorprofile.Profile, w, h, budget int, noise
 	at := time.Unix(1e9, 0)
 	p := newPicture(func() time.Time { return at }, terminal.NewGraphics(), amplitudeSubject)
 	p.SetBudget(budget, false)
-	p.SetTheme(theme.New(profile, true, false))
+	colours := theme.New(profile, true, false)
+	p.SetTheme(colours)
 	p.SetSize(w, h)
 	var out terminal.Wire
 	const seconds = 12
@@ -46,7 +47,7 @@ func bytesOf(t *testing.T, profile colorprofile.Profile, w, h, budget int, noise
 		s.Pictures[prism.PictureReconstruction] = noisyMoon(random, frame, noise)
 		at = at.Add(100 * time.Millisecond)
 		p.Update(s)
-		if n := len(out.Frame(p.Lines(), w, h)); frame > 0 {
+		if n := len(out.Frame(p.Cells(), colours)); frame > 0 {
 			sum += n
 		}
 	}
@@ -101,16 +102,16 @@ func TestAPausedRunShowsItsWholePicture(t *testing.T) {
 			s = tuitest.Running()
 			s.Pictures[prism.PictureReconstruction] = noisyMoon(random, frame, 0.3)
 			p.Update(s)
-			strings.Join(p.Lines(), "\n")
+			p.Cells()
 			at = at.Add(100 * time.Millisecond)
 		}
 		still := *s
 		still.State = profiles.Paused
 		p.Update(&still)
-		got := tuitest.Shown(tuitest.Cells(strings.Join(p.Lines(), "\n"), 120, 57))
+		got := tuitest.Shown(tuitest.Cells(strings.Join(tuitest.Lines(p), "\n"), 120, 57))
 		q := pane()
 		q.Update(&still)
-		if want := tuitest.Shown(tuitest.Cells(strings.Join(q.Lines(), "\n"), 120, 57)); differing(got, want) > len([]rune(want))/10 {
+		if want := tuitest.Shown(tuitest.Cells(strings.Join(tuitest.Lines(q), "\n"), 120, 57)); differing(got, want) > len([]rune(want))/10 {
 			t.Errorf("budget %d: %d characters of the paused picture differ from a fresh one", budget, differing(got, want))
 		}
 		if p.panels[reconstructionPanel].behind {
@@ -135,7 +136,7 @@ func TestAPaneIsRebuiltOnlyWhenItsPictureChanges(t *testing.T) {
 	p.SetSize(34, 17)
 	s := tuitest.Running()
 	p.Update(s)
-	p.Lines()
+	p.Cells()
 	s = tuitest.Running()
 	s.Index++
 	p.Update(s)

@@ -18,7 +18,7 @@ func TestKSpaceFollowsPasses(t *testing.T) {
 	p.SetTheme(theme.New(colorprofile.ANSI256, true, false))
 	p.SetSize(80, 30)
 	p.Update(s)
-	view := tuitest.Shown(tuitest.Cells(strings.Join(p.Lines(), "\n"), 80, 30))
+	view := tuitest.Shown(tuitest.Cells(strings.Join(tuitest.Lines(p), "\n"), 80, 30))
 	for _, want := range []string{"sample 5/100 · pass 2/3"} {
 		if !strings.Contains(view, want) {
 			t.Errorf("%q is missing:\n%s", want, view)

@@ -111,8 +111,8 @@ func (p *picture) shows() string {
 	return p.keys().Say(": {draw|drawing} shows it")
 }
 
-// Lines returns the pane as lines.
-func (p *picture) Lines() []string { return p.Render(p.draw) }
+// Cells returns the pane as it is on the screen.
+func (p *picture) Cells() *chart.Canvas { return p.Render(p.draw) }
 
 // SetBudget sets the bytes per second that pictures may take; 0 is no limit. With a low budget
 // they are drawn in the cheapest way.

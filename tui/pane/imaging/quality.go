@@ -62,8 +62,8 @@ const (
 
 func newQuality() *quality { return &quality{Box: pane.Box{Title: "Quality"}, view: allMetrics} }
 
-// Lines returns the pane as lines.
-func (p *quality) Lines() []string { return p.Render(p.draw) }
+// Cells returns the pane as it is on the screen.
+func (p *quality) Cells() *chart.Canvas { return p.Render(p.draw) }
 
 // Press switches the metric (v); the chart's cursor, scrolling and zoom have the usual keys.
 func (p *quality) Press(key string) bool {

@@ -36,7 +36,7 @@ func paned(w, h, size int, profile colorprofile.Profile, ascii bool, pixel func(
 	return p, s
 }
 
-func shownText(p *picture) string { return ansi.Strip(strings.Join(p.Lines(), "\n")) }
+func shownText(p *picture) string { return ansi.Strip(strings.Join(tuitest.Lines(p), "\n")) }
 
 // checkered is wrong by half everywhere, with alternating sign: its mean error is 0.
 func checkered(x, y int) float32 { return float32((x + y) % 2) }
@@ -52,7 +52,7 @@ func TestTheDifferenceOfACheckerboardIsVisible(t *testing.T) {
 		for range differenceView {
 			p.Press("v")
 		}
-		p.Lines()
+		p.Cells()
 		if got, _ := p.drawing(); got != way.want {
 			t.Fatalf("%s: drawn as %s", way.name, drawingNames[got])
 		}
@@ -119,7 +119,7 @@ func TestPixelsAreShownOneToOne(t *testing.T) {
 		if !p.Press("right") || !p.Press("down") {
 			t.Fatal("the arrow keys do not move the part")
 		}
-		p.Lines()
+		p.Cells()
 	}
 	if text := shownText(p); !strings.Contains(text, "x 71–127, y 62–127 of 128") {
 		t.Errorf("the corner is not reached:\n%s", text)
@@ -128,7 +128,7 @@ func TestPixelsAreShownOneToOne(t *testing.T) {
 		t.Errorf("the reconstruction shows %+v, the truth %+v", a, b)
 	}
 	p.Press("+")
-	p.Lines()
+	p.Cells()
 	if w, _ := p.panels[reconstructionPanel].raster.Size(); p.seen.w*2 != w {
 		t.Errorf("at 2× %d pixels take %d values", p.seen.w, w)
 	}

@@ -41,8 +41,8 @@ type table struct {
 	top    int // first row shown
 }
 
-// Lines returns the pane as lines.
-func (p *table) Lines() []string { return p.Render(p.draw) }
+// Cells returns the pane as it is on the screen.
+func (p *table) Cells() *chart.Canvas { return p.Render(p.draw) }
 
 // Hints returns the keys of the table.
 func (p *table) Hints() []pane.Hint {

@@ -34,8 +34,8 @@ type losses struct {
 	decades [2]float64
 }
 
-// Lines returns the pane as lines.
-func (p *losses) Lines() []string { return p.Render(p.draw) }
+// Cells returns the pane as it is on the screen.
+func (p *losses) Cells() *chart.Canvas { return p.Render(p.draw) }
 
 // Hints returns the key of the axis.
 func (p *losses) Hints() []pane.Hint { return []pane.Hint{{Key: "x", Does: "linear, log"}} }

@@ -61,8 +61,8 @@ func newView(h pane.Host, of quantity) *view {
 	return &view{Box: pane.Box{Past: true}, host: h, of: of}
 }
 
-// Lines returns the pane as lines.
-func (p *view) Lines() []string {
+// Cells returns the pane as it is on the screen.
+func (p *view) Cells() *chart.Canvas {
 	items := "items"
 	if p.Snap != nil && batched(&p.Snap.Run) {
 		items = p.Snap.Run.Schema.Item.Many

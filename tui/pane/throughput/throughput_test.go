@@ -13,6 +13,7 @@ import (
 	"prismtop/sim/ptycho/inference"
 	"prismtop/tui/pane"
 	"prismtop/tui/theme"
+	"prismtop/tui/tuitest"
 )
 
 // snapshot is a run of batches of 8, 16 and 32, of which 16 is the fastest.
@@ -39,7 +40,7 @@ func drawn(s *profiles.Snapshot, spec pane.Spec, keys string) []string {
 	for _, k := range keys {
 		p.Press(string(k))
 	}
-	lines := p.Lines()
+	lines := tuitest.Lines(p)
 	for i := range lines {
 		lines[i] = ansi.Strip(lines[i])
 	}
