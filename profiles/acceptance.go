@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 
-	"prismtop/profiles/settings"
 	"prismtop/profiles/visible"
 )
 
@@ -88,17 +87,4 @@ func (s *Schema) checkAcceptance() error {
 		}
 	}
 	return nil
-}
-
-// acceptanceTexts returns why a text of the list of acceptance cannot be used.
-func (s *Schema) acceptanceTexts() error {
-	err := settings.CheckText("the name of the schema's list of acceptance", s.Acceptance.Name, settings.LongestText)
-	for _, c := range s.Acceptance.Criteria {
-		for _, text := range []string{c.Name, c.Wanted, c.Met, c.Missed} {
-			if err == nil {
-				err = settings.CheckText("a text of the schema's criteria", text, settings.LongestText)
-			}
-		}
-	}
-	return err
 }
