@@ -26,7 +26,7 @@ func ends(t *testing.T, r *Run) {
 	t.Helper()
 	select {
 	case <-r.Done():
-	case <-time.After(30 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("the run still goes on, 30 s after it was stopped")
 	}
 	if err := r.Wait(); err != nil {

@@ -36,7 +36,7 @@ func FuzzAViewerChangesNothing(f *testing.F) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+		_ = c.SetDeadline(time.Now().Add(time.Minute))
 		if _, err := c.Write(append(bytes.Clone(hello), frame(kind(k), body)...)); err != nil {
 			return
 		}

@@ -222,27 +222,27 @@ func TestALoopPauses(t *testing.T) {
 	defer end()
 	r.Start(ctx)
 	r.do(t, profiles.PauseCommand)
-	var paused uint64
-	for range 500 {
-		now := r.loop.Ring.Written()
-		time.Sleep(20 * time.Millisecond)
-		if paused = r.loop.Ring.Written(); paused == now {
-			break
-		}
-	}
+	eventually(t, "the loop to wait", r.w.Waits)
+	paused := r.loop.Ring.Written()
 	time.Sleep(50 * time.Millisecond)
 	if now := r.loop.Ring.Written(); now != paused {
 		t.Errorf("%d records while it pauses", now-paused)
 	}
 	r.do(t, profiles.ResumeCommand)
-	for deadline := time.Now().Add(20 * time.Second); r.loop.Ring.Written() == paused; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("it does not go on")
-		}
-	}
+	eventually(t, "the loop to go on", func() bool { return r.loop.Ring.Written() > paused })
 	r.Stop()
 	if err := r.Wait(); err != nil {
 		t.Error(err)
+	}
+}
+
+// eventually waits until something holds.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !holds(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain for %s", what)
+		}
 	}
 }
 
@@ -276,29 +276,19 @@ func TestALoopTakesSingleSteps(t *testing.T) {
 	defer end()
 	r.Start(ctx)
 	r.do(t, profiles.PauseCommand)
-	index := func() int64 { return r.a.Tick(time.Now()).Index }
-	settle := func() (last int64) {
-		for n := 0; n < 20; time.Sleep(5 * time.Millisecond) {
-			if now := index(); now != last {
-				last, n = now, 0
-			}
-			n++
-		}
-		return last
-	}
-	before := settle()
+	var s *profiles.Snapshot
+	eventually(t, "a pause", func() bool { s = r.a.Tick(time.Now()); return s.State == profiles.Paused && r.w.Waits() })
+	before := s.Index
 	for i := range int64(3) {
 		r.do(t, profiles.StepCommand)
-		if now := settle(); now < before+i+1 || now > before+i+3 { // those that were on their way when it paused come first
-			t.Fatalf("after %d steps, %d became %d", i+1, before, now)
+		eventually(t, "a step", func() bool { s = r.a.Tick(time.Now()); return s.Index > before+i })
+		if s.Index != before+i+1 || s.State != profiles.Paused {
+			t.Fatalf("after %d steps, %d became %d, %s", i+1, before, s.Index, s.State)
 		}
 	}
+	eventually(t, "the loop to wait again", r.w.Waits)
 	r.do(t, profiles.ResumeCommand)
-	for deadline := time.Now().Add(20 * time.Second); index() < before+20; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("it does not go on")
-		}
-	}
+	eventually(t, "the loop to go on", func() bool { return r.a.Tick(time.Now()).Index >= before+20 })
 	r.Stop()
 	if err := r.Wait(); err != nil {
 		t.Error(err)
@@ -497,7 +487,7 @@ func TestATraceOnDemand(t *testing.T) {
 		r.next(t)
 	}
 	r.do(t, profiles.TraceCommand)
-	for deadline := time.Now().Add(20 * time.Second); ; {
+	for deadline := time.Now().Add(time.Minute); ; {
 		r.next(t)
 		if asked := r.loop.Ring.Asked(); asked != nil && asked.Trace != "" && !strings.HasSuffix(asked.Trace, ".pt.trace.json") {
 			t.Fatalf("%q", asked.Trace)

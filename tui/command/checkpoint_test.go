@@ -53,7 +53,7 @@ func TestEveryEndLeavesACheckpoint(t *testing.T) {
 				s.awaitFile("c.npz")
 			}
 			c.end(s)
-			if got := s.end(20 * time.Second); got != c.status {
+			if got := s.end(time.Minute); got != c.status {
 				t.Errorf("status %d, want %d\n%s", got, c.status, s.Received())
 			}
 			opened, err := sim.OpenCheckpoint(t.Context(), "c.npz", checkpointKinds())

@@ -79,10 +79,6 @@ const (
 	frameQuestion = "\x1b[?u"
 )
 
-// silentLimit is the maximum duration of an end on a terminal that does not answer. On a quiet
-// machine an end takes a tenth of that; waiting for a single answer would take longer.
-const silentLimit = 3 * time.Second
-
 // No end of the program queries the terminal or waits for an answer.
 func TestNoEndAsksTheTerminal(t *testing.T) {
 	skipStarts(t)
@@ -122,15 +118,9 @@ func TestNoEndAsksTheTerminal(t *testing.T) {
 				asked = len(questions.FindAllString(s.Received(), -1))
 				c.end(s)
 			}
-			limit := silentLimit
-			if c.end == nil {
-				limit = 30 * time.Second // the run ends by itself
-			}
-			began := time.Now()
-			if got := s.end(limit); got != c.status {
+			if got := s.end(time.Minute); got != c.status {
 				t.Errorf("status %d, want %d\n%s", got, c.status, s.Received())
 			}
-			t.Logf("ended after %v", time.Since(began))
 			if found := questions.FindAllString(s.Received(), -1); len(found) > asked {
 				t.Errorf("the terminal is asked %q", found[asked:])
 			}
@@ -161,7 +151,7 @@ func TestSignalsThatKillGiveTheTerminalBack(t *testing.T) {
 			s := startOn(t, x, "exec prismtop run "+unended)
 			x.See("sample  1/40")
 			kill(with)(s)
-			if got := s.end(30 * time.Second); got != status {
+			if got := s.end(time.Minute); got != status {
 				t.Errorf("status %d, want %d", got, status)
 			}
 			x.Restored()
@@ -187,7 +177,7 @@ func TestTooFewFilesLeaveTheTerminalAsItWas(t *testing.T) {
 				}
 				return strings.Contains(text, "finished") || strings.Contains(x.Received(), "too many open files")
 			})
-			if got := s.end(30 * time.Second); got != 0 && got != 1 {
+			if got := s.end(time.Minute); got != 0 && got != 1 {
 				t.Errorf("status %d", got)
 			}
 			x.Restored()
@@ -195,14 +185,12 @@ func TestTooFewFilesLeaveTheTerminalAsItWas(t *testing.T) {
 	}
 }
 
-// interruptLimit is the maximum duration of ctrl+c on a busy machine.
-const interruptLimit = 5 * time.Second
-
-// Ctrl+c takes effect at once, whatever input precedes it, and whatever the terminal answers after it.
+// Ctrl+c takes effect at once, whatever input precedes it, and whatever the terminal answers after it. Handling all keys of
+// a flood would take minutes.
 func TestCtrlCWaitsForNothing(t *testing.T) {
 	for name, input := range map[string][2]string{
-		"a flood of keys":                         {strings.Repeat("?", 100_000)},
-		"a flood of arrows":                       {strings.Repeat("\x1b[A", 50_000)},
+		"a flood of keys":                         {strings.Repeat("?", 400_000)},
+		"a flood of arrows":                       {strings.Repeat("\x1b[A", 200_000)},
 		"a paste without an end":                  {"\x1b[200~pasted"},
 		"a paste without an end and late answers": {"\x1b[200~pasted", "\x1b[?2026;2$y\x1b]11;rgb:0000/0000/0000\x1b\\\x1b[?62;22c"},
 		"an answer without an end":                {"\x1b]11;rgb:0000"},
@@ -215,7 +203,7 @@ func TestCtrlCWaitsForNothing(t *testing.T) {
 			if input[1] != "" {
 				x.Press(input[1])
 			}
-			if got := s.end(interruptLimit); got != 130 {
+			if got := s.end(time.Minute); got != 130 {
 				t.Errorf("status %d", got)
 			}
 			x.Restored()
@@ -237,7 +225,7 @@ func TestKeysCountAgainAfterAPasteWithoutAnEnd(t *testing.T) {
 	x.Press("q")
 	x.See("Quit?")
 	x.Press("y")
-	if got := s.end(30 * time.Second); got != 0 {
+	if got := s.end(time.Minute); got != 0 {
 		t.Errorf("status %d", got)
 	}
 }
@@ -257,7 +245,7 @@ func TestInTheBackground(t *testing.T) {
 			x := ptytest.Open(t, 120, 40)
 			s := startOn(t, x, "set -m; "+c.command+" & wait $!; echo status $?; jobs")
 			x.See(c.want, "status ")
-			s.end(30 * time.Second)
+			s.end(time.Minute)
 			if text := x.Text(); strings.Contains(text, "Stopped") {
 				t.Errorf("the job was stopped:\n%s", text)
 			}
@@ -274,7 +262,7 @@ func TestInTheBackground(t *testing.T) {
 		x.See("Quit?")
 		x.Press("y")
 		x.See("over")
-		s.end(30 * time.Second)
+		s.end(time.Minute)
 		x.Restored()
 	})
 	t.Run("ctrl+z and bg", func(t *testing.T) {
@@ -292,7 +280,7 @@ func TestInTheBackground(t *testing.T) {
 		x.See("Quit?")
 		x.Press("y")
 		x.See("over")
-		s.end(30 * time.Second)
+		s.end(time.Minute)
 		x.Restored()
 	})
 }
@@ -316,7 +304,7 @@ func TestStoppedWithoutAScreen(t *testing.T) {
 			ptytest.Eventually(t, "progress in the foreground", func() bool { return strings.Count(s.Received(), "it/s") > before })
 			x.Press("ctrl+c")
 			x.See("over")
-			s.end(30 * time.Second)
+			s.end(time.Minute)
 			f, err := os.Open("a.csv")
 			if err != nil {
 				t.Fatal(err)
@@ -378,7 +366,7 @@ func TestStoppedFromOutside(t *testing.T) {
 				x.Press(c.leave)
 			}
 			x.See("over")
-			s.end(30 * time.Second)
+			s.end(time.Minute)
 			x.Restored()
 		})
 	}
@@ -404,7 +392,7 @@ func TestATerminalWithoutBounds(t *testing.T) {
 		t.Errorf("%d kB, want at most %d", peak, limit)
 	}
 	s.Press("ctrl+c")
-	if got := s.end(30 * time.Second); got != 130 {
+	if got := s.end(time.Minute); got != 130 {
 		t.Errorf("status %d", got)
 	}
 }

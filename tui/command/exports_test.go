@@ -94,7 +94,7 @@ func TestMetricsOfALiveRun(t *testing.T) {
 	}
 	counted := regexp.MustCompile(`(?m)^prismtop_iteration_seconds_count ([1-9]\d*)$`)
 	running := regexp.MustCompile(`(?m)^prismtop_state\{prismtop_state="running"\} 1(\.0)?$`)
-	client := &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -55,7 +55,7 @@ func trainAlone(t *testing.T, python string, environ ...string) (cmd *exec.Cmd, 
 		text, _ := os.ReadFile("printed")
 		return string(text)
 	}
-	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(printed(), "step 50"); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(printed(), "step 50"); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("it does not train: %s", printed())
 		}

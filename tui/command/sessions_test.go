@@ -172,7 +172,7 @@ func TestARunIsLeftGoingAndAttachedTo(t *testing.T) {
 	x.See("D leaves it going")
 	x.Press("y")
 	x.See("has ended: stopped; what it saved, and how to continue it: ", "status 0")
-	if got := s.end(30 * time.Second); got != 0 {
+	if got := s.end(time.Minute); got != 0 {
 		t.Errorf("status %d", got)
 	}
 	x.Restored()
@@ -207,7 +207,7 @@ func TestAShellBringsARunBack(t *testing.T) {
 	x.See("D leaves it going")
 	x.Press("y")
 	x.See("prismtop: moon", "status 0")
-	if got := s.end(30 * time.Second); got != 0 {
+	if got := s.end(time.Minute); got != 0 {
 		t.Errorf("status %d", got)
 	}
 	x.Restored()
@@ -223,7 +223,7 @@ func TestDWithoutAShell(t *testing.T) {
 	x.Press("D")
 	x.See("not left: no shell")
 	x.Press("q", "y")
-	if got := s.end(30 * time.Second); got != 0 {
+	if got := s.end(time.Minute); got != 0 {
 		t.Errorf("status %d", got)
 	}
 	wholeRecording(t)
@@ -253,7 +253,7 @@ func TestTheLossOfTheTerminal(t *testing.T) {
 			before := only(t)
 			c.lose(s)
 			if !c.on {
-				if got := s.end(30 * time.Second); got != 130 {
+				if got := s.end(time.Minute); got != 130 {
 					t.Errorf("status %d", got)
 				}
 				wholeRecording(t)
@@ -344,7 +344,7 @@ func TestTheEndOfARunEndsItsScreens(t *testing.T) {
 			s := startOn(t, x, "exec prismtop run "+unended)
 			x.See("sample  1/40")
 			c.end(t, only(t).ID)
-			if got := s.end(30 * time.Second); got != 0 {
+			if got := s.end(time.Minute); got != 0 {
 				t.Errorf("status %d", got)
 			}
 			x.See("seed 1: stopp", "recording") // stopped, or stopping if the end takes longer than the screen waits

@@ -166,7 +166,7 @@ func TestLinesWithoutInputEndWithTheRun(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("nobody can type, the run is over, and it goes on")
 	}
 }
@@ -192,7 +192,7 @@ func TestCommandsWaitForTheRun(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("quit was not obeyed")
 	}
 	if got := r.Called(); !slices.Equal(got, []string{"Pause", "Checkpoint", "Stop"}) {
@@ -215,7 +215,7 @@ func TestALineThatIsTooLongIsSkipped(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("quit was not obeyed")
 	}
 	if got := r.Called(); !slices.Equal(got, []string{"Pause", "Stop"}) {
@@ -255,7 +255,7 @@ func TestLinesEndWithALimitedRun(t *testing.T) {
 		}
 		select {
 		case <-ended:
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			t.Errorf("the lines go on after\n%s", out)
 		}
 		_ = keyboard.Close()

@@ -319,7 +319,7 @@ func TestATerminalThatDrawsPictures(t *testing.T) {
 	x.Press("q")
 	x.See("y quit")
 	x.Press("y")
-	if err := x.expectEnd(10 * time.Second); err != nil {
+	if err := x.expectEnd(time.Minute); err != nil {
 		t.Error(err)
 	}
 	ptytest.Eventually(t, "the pictures to go", func() bool { return len(d.holding()) == 0 })
@@ -339,7 +339,7 @@ func TestInterruptedScreensLeaveNoPictures(t *testing.T) {
 	x.show(tuitest.Running())
 	x.expectPictures(d, 2)
 	x.stop()
-	_ = x.expectEnd(10 * time.Second)
+	_ = x.expectEnd(time.Minute)
 	ptytest.Eventually(t, "the picture to go", func() bool { return len(d.holding()) == 0 })
 }
 

@@ -27,7 +27,7 @@ func TestNoticesReachTheTerminal(t *testing.T) {
 		once(t, x.Terminal)
 		x.show(tuitest.Finished())
 		x.Press("q")
-		if err := x.expectEnd(10 * time.Second); err != nil {
+		if err := x.expectEnd(time.Minute); err != nil {
 			t.Error(err)
 		}
 		x.Restored()
@@ -43,7 +43,7 @@ func TestNoticesReachTheTerminal(t *testing.T) {
 		x.show(tuitest.Finished())
 		once(t, x.Terminal)
 		x.Press("q")
-		if err := x.expectEnd(10 * time.Second); err != nil {
+		if err := x.expectEnd(time.Minute); err != nil {
 			t.Error(err)
 		}
 		if n := strings.Count(x.Received(), missed); n != 1 {

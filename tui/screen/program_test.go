@@ -98,7 +98,7 @@ func TestAScreenOnATerminal(t *testing.T) {
 	x.Press("q")
 	x.See("y quit")
 	x.Press("y")
-	if err := x.expectEnd(10 * time.Second); err != nil {
+	if err := x.expectEnd(time.Minute); err != nil {
 		t.Errorf("the screen ended with %v", err)
 	}
 	x.expectCall("Stop")
@@ -169,7 +169,7 @@ func TestHowAScreenEnds(t *testing.T) {
 			x.show(tuitest.Running())
 			x.See("bottleneck: backward")
 			tt.end(x)
-			if err := x.expectEnd(10 * time.Second); !errors.Is(err, tt.want) || tt.want == nil && err != nil {
+			if err := x.expectEnd(time.Minute); !errors.Is(err, tt.want) || tt.want == nil && err != nil {
 				t.Errorf("ended with %v, want %v", err, tt.want)
 			}
 			x.Restored()
@@ -186,7 +186,7 @@ func TestAHungScreenLeavesTheTerminalAsItWas(t *testing.T) {
 	x.Press("n")
 	x.expectCall("Step")
 	x.stop()
-	if err := x.expectEnd(10 * time.Second); !errors.Is(err, context.Canceled) {
+	if err := x.expectEnd(time.Minute); !errors.Is(err, context.Canceled) {
 		t.Errorf("ended with %v", err)
 	}
 	x.See("prismtop: europa 512/128")
@@ -215,7 +215,7 @@ func TestSynchronizedOutputIsAskedForInsideSSH(t *testing.T) {
 		return strings.Contains(x.Received(), "\x1b[?2026h")
 	})
 	x.stop()
-	_ = x.expectEnd(10 * time.Second)
+	_ = x.expectEnd(time.Minute)
 }
 
 // A terminal that stops reading delays neither the run, which keeps offering snapshots, nor the
@@ -232,7 +232,7 @@ func TestAStuckTerminalHoldsUpNothing(t *testing.T) {
 	for range 12 {
 		select {
 		case run.Feed <- tuitest.Running():
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatal("the screen stopped taking snapshots")
 		}
 	}
@@ -248,7 +248,7 @@ func TestAStuckTerminalHoldsUpNothing(t *testing.T) {
 		if err != nil {
 			t.Errorf("ended with %v", err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("a stuck terminal keeps the program from ending")
 	}
 	t.Logf("left after %v", time.Since(began))

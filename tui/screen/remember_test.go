@@ -181,7 +181,7 @@ func TestWhatIsNoFileIsLeftAlone(t *testing.T) {
 			}()
 			select {
 			case <-done:
-			case <-time.After(30 * time.Second):
+			case <-time.After(time.Minute):
 				t.Fatal("the screen still waits for it after 30 s")
 			}
 			if after, err := os.Lstat(path); err != nil || !os.SameFile(before, after) {
@@ -297,7 +297,7 @@ func TestLeavingRemembersAndRestoresTheMouse(t *testing.T) {
 	x.Press("\x03")
 	select {
 	case <-x.ended:
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("the screen does not end")
 	}
 	ptytest.Eventually(t, "what is remembered", func() bool { // the program waits only briefly at its end

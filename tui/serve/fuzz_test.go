@@ -82,7 +82,7 @@ func FuzzBytesOfAStranger(f *testing.F) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		_ = c.SetDeadline(time.Now().Add(15 * time.Second))
+		_ = c.SetDeadline(time.Now().Add(time.Minute))
 		if _, err := c.Write(p); err != nil {
 			return
 		}

@@ -29,7 +29,7 @@ type rig struct {
 }
 
 // quick are limits that tests of none of them do not meet.
-var quick = Limits{Sessions: 20, PerKey: 20, Memory: 4096, Startups: 50, Rate: 100_000, Handshake: 20 * time.Second, Stall: 20 * time.Second}
+var quick = Limits{Sessions: 20, PerKey: 20, Memory: 4096, Startups: 50, Rate: 100_000, Handshake: time.Minute, Stall: time.Minute}
 
 func signer(t testing.TB, seed byte) gossh.Signer {
 	t.Helper()
@@ -167,7 +167,7 @@ func untilEnd(ctx context.Context, v *Visitor) (string, error) {
 // dial logs in with a key.
 func (r *rig) dial(auth ...gossh.AuthMethod) (*gossh.Client, error) {
 	return gossh.Dial("tcp", r.addr, &gossh.ClientConfig{
-		User: "someone", Auth: auth, HostKeyCallback: gossh.FixedHostKey(r.options.HostKey.PublicKey()), Timeout: 20 * time.Second,
+		User: "someone", Auth: auth, HostKeyCallback: gossh.FixedHostKey(r.options.HostKey.PublicKey()), Timeout: time.Minute,
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"prismtop/profiles"
 	"prismtop/profiles/export"
@@ -174,7 +175,7 @@ func TestALiveFormatIsReadDuringTheRun(t *testing.T) {
 	for _, e := range exporttest.Events() {
 		s.Put(e)
 	}
-	ctx, end := context.WithTimeout(t.Context(), 3*flushInterval)
+	ctx, end := context.WithTimeout(t.Context(), time.Minute)
 	defer end()
 	size := func() (n int64) {
 		found, _ := filepath.Glob(filepath.Join(folder, "logs", "events.*"))
@@ -186,7 +187,12 @@ func TestALiveFormatIsReadDuringTheRun(t *testing.T) {
 		return n
 	}
 	during := int64(0)
-	x.Follow(ctx, reader, func() *profiles.Snapshot { during = max(during, size()); return nil }, func(string) {})
+	x.Follow(ctx, reader, func() *profiles.Snapshot {
+		if during = size(); during > 0 {
+			end()
+		}
+		return nil
+	}, func(string) {})
 	if during == 0 {
 		t.Error("nothing is there during the run")
 	}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,7 +34,11 @@ type Writer struct {
 	written uint64
 	seen    uint64 // generation of settings
 	greeted uint64
+	waits   atomic.Bool
 }
+
+// Waits reports whether the loop of Train is at a boundary at which it was told to wait.
+func (w *Writer) Waits() bool { return w.waits.Load() }
 
 // Create makes a ring in a folder, of a process, or of this one if pid is 0.
 func Create(t testing.TB, folder string, pid int) *Writer {
@@ -273,6 +278,7 @@ func Ranks(writers []*Writer, each, more time.Duration, slow int) (stops []func(
 			if i == slow {
 				took += more
 			}
+			t.slowest = each + more
 			t.train(took, done)
 		}()
 	}
@@ -315,6 +321,7 @@ type training struct {
 	asked    uint32         // its generation
 
 	exchange func(step int64) bool // waits for other ranks; nil for none
+	slowest  time.Duration         // step of all ranks
 
 	trained, kept float64 // what the loss depends on; −1 if nothing is kept
 }
@@ -443,15 +450,17 @@ func (t *training) train(each time.Duration, done <-chan struct{}) {
 			t.w.Answer(t.step, t.generation, loop.LeaseOver, "")
 		}
 		for t.pauses = t.pauses || t.step == t.pauseAt; t.pauses; t.obey() {
+			t.w.waits.Store(true)
 			select {
 			case <-done:
 				return
 			case <-time.After(time.Millisecond):
 			}
 		}
-		start, long := loop.Now(), each
+		t.w.waits.Store(false)
+		start, long, slowest := loop.Now(), each, t.slowest
 		if t.values["autocast"] == "bf16" {
-			long = long * 2 / 3
+			long, slowest = long*2/3, slowest*2/3
 			t.trained -= 0.25 // it learns more slowly
 		}
 		select {
@@ -460,15 +469,12 @@ func (t *training) train(each time.Duration, done <-chan struct{}) {
 			return
 		case <-time.After(long):
 		}
-		waited := int64(0)
-		if t.exchange != nil {
-			begun := loop.Now()
-			if !t.exchange(t.step) {
-				return
-			}
-			waited = loop.Now() - begun
+		if t.exchange != nil && !t.exchange(t.step) {
+			return
 		}
-		total := loop.Now() - start - waited
+		// What a step says that it took does not depend on the machine: it differs by 1 % from step to step.
+		total := int64(long) + int64(long)/1000*(t.step*7%11)
+		waited := max(0, int64(slowest-long))
 		t.trained++
 		s := Step{Step: t.step, Start: start, Generation: t.generation, Unit: int32(t.step / 10),
 			InUnit: int32(t.step % 10), Series: []float64{1 / t.trained}}

@@ -211,7 +211,7 @@ func attachAll(ctx context.Context, screens int, kind string) (end func() error,
 		}
 		commands, keyboards = append(commands, cmd), append(keyboards, stdin)
 	}
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		if found = attach.List(ctx, sessions.Folders(), cli.Version); len(found) == 1 && found[0].Info.Screens == screens {
 			return end, nil
 		}
