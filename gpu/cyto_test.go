@@ -100,6 +100,7 @@ func cellLosses(t *testing.T, task workload.Task, most int) (all []float64) {
 
 // A training on a GPU follows the processor's, as one plan and as a replica on each of two GPUs; a prediction, too.
 func TestCellsOnAGPUFollowTheProcessors(t *testing.T) {
+	slow(t)
 	onCPU, _, err := cellsOf(t, workloads.Devices{}, "device=cpu")
 	if err != nil {
 		t.Fatal(err)
@@ -325,9 +326,7 @@ func TestCellsReferenceVectors(t *testing.T) {
 	if _, err := os.Stat(folder); err != nil {
 		t.Skip("there are no reference vectors: ", err)
 	}
-	if testing.Short() {
-		t.Skip("some ten seconds on the emulator")
-	}
+	slow(t)
 	for _, path := range []string{without(t, filepath.Join(folder, "dynunet_2d.npz"), "loss.step5"), without(t, filepath.Join(folder, "dynunet_3d.npz"), "loss.step1", "loss.step5")} {
 		b, err := cuda.Open(emulator.New(emulator.Options{}), cuda.Options{})
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"prismtop/gpu/emulator"
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
+	"prismtop/profiles/profilestest"
 	"prismtop/sim/nn"
 	"prismtop/sim/ptycho/scan"
 	"prismtop/sim/ptycho/trial"
@@ -38,9 +39,10 @@ func TestReferenceVectorsOfPtychoPINN(t *testing.T) {
 	}
 }
 
-// slow leaves out a test that emulates a whole network where tests are to be short.
+// slow leaves out a test that emulates a whole network where tests are to be short, and not exhaustive.
 func slow(t *testing.T) {
 	t.Helper()
+	profilestest.OnlyExhaustive(t)
 	if testing.Short() {
 		t.Skip("an emulated network takes seconds")
 	}

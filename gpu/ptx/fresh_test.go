@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"prismtop/gpu/ptx"
+	"prismtop/profiles/profilestest"
 )
 
 // files lists the sources and their PTX, in the order of SHA256SUMS.
@@ -77,6 +78,7 @@ func TestTheArchiveHasThePTX(t *testing.T) {
 
 // Where the compiler is installed, it makes the committed PTX again, byte by byte.
 func TestPTXIsThatOfTheSources(t *testing.T) {
+	profilestest.OnlyExhaustive(t)
 	version, err := exec.Command("clang-19", "--version").Output()
 	if err != nil {
 		t.Skip("no clang-19 to compile the kernels with: ", err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"prismtop/profiles"
+	"prismtop/profiles/profilestest"
 	"prismtop/profiles/settings"
 )
 
@@ -126,7 +127,11 @@ func TestTheTunerFindsTheBestSize(t *testing.T) {
 // more than a twentieth in at most one search of twenty. Two steps that each count as none, one up
 // not taken and one down taken, are most of that.
 func TestFalseChoicesAreBounded(t *testing.T) {
-	const searches, most = 25, 0.05
+	const most = 0.05
+	searches := 5
+	if profilestest.Exhaustive() {
+		searches = 25
+	}
 	for name, b := range map[string]planted{
 		"valley":  {item: valley(24), most: 512, noise: 0.08, from: 4},
 		"plateau": {item: overhead(40e6, 5e6), most: 512, noise: 0.08, drift: 1e-4, from: 2},

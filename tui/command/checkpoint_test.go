@@ -5,6 +5,7 @@ package command
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -14,19 +15,6 @@ import (
 	"prismtop/sim"
 	"prismtop/tui/ptytest"
 )
-
-// awaitFile waits until a file exists.
-func (s started) awaitFile(name string) {
-	s.t.Helper()
-	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		if _, err := os.Stat(name); err == nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			s.t.Fatalf("waited in vain for %s", name)
-		}
-	}
-}
 
 // However a run ends, it leaves a checkpoint that another goes on from; even kill -9 costs only
 // what came after the last interval.
@@ -46,17 +34,19 @@ func TestEveryEndLeavesACheckpoint(t *testing.T) {
 		{"kill -9", "--headless --checkpoint-every 1s", "checkpoint of iteration ", kill(syscall.SIGKILL), -1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Chdir(t.TempDir())
-			s := startOn(t, ptytest.OpenDrain(t, 120, 40), "exec prismtop "+endless+c.flags)
+			t.Parallel()
+			folder := t.TempDir()
+			file := filepath.Join(folder, "c.npz")
+			s := startIn(t, ptytest.OpenDrain(t, 120, 40), folder, "exec prismtop "+endless+c.flags)
 			s.await(c.when)
 			if c.when == lastQuestion { // behind the screen the run may still be prepared
-				s.awaitFile("c.npz")
+				awaitFile(t, file)
 			}
 			c.end(s)
 			if got := s.end(time.Minute); got != c.status {
 				t.Errorf("status %d, want %d\n%s", got, c.status, s.Received())
 			}
-			opened, err := sim.OpenCheckpoint(t.Context(), "c.npz", checkpointKinds())
+			opened, err := sim.OpenCheckpoint(t.Context(), file, checkpointKinds())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -64,10 +54,11 @@ func TestEveryEndLeavesACheckpoint(t *testing.T) {
 				t.Errorf("it does not say that iteration %d is in c.npz: %q", opened.Iteration, s.Received())
 			}
 			next := exec.Command("prismtop", "run", "--headless", "--resume", "c.npz", "--max-iterations", strconv.FormatInt(opened.Iteration+3, 10))
+			next.Dir = folder
 			if text, err := next.CombinedOutput(); err != nil || !strings.Contains(string(text), "iterations   "+strconv.FormatInt(opened.Iteration+3, 10)) {
 				t.Errorf("%v: %s", err, text)
 			}
-			if entries, err := os.ReadDir("."); c.status >= 0 && (err != nil || len(entries) != 1) {
+			if entries, err := os.ReadDir(folder); c.status >= 0 && (err != nil || len(entries) != 1) {
 				t.Errorf("the folder has %v (%v)", entries, err)
 			}
 		})
@@ -98,19 +89,23 @@ func TestThePrintedCommandContinuesTheRun(t *testing.T) {
 		{"epochs", "half.npz", "--preset ptycho-train-small --set max_epochs=1 --set epochs=2 --set positions=32 --set batch=8"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Chdir(t.TempDir())
+			t.Parallel()
+			folder := t.TempDir()
 			args := append([]string{"run"}, strings.Fields(tiny)...)
 			if strings.Contains(c.flags, "--preset") {
 				args = args[:1]
 			}
 			first := exec.Command("prismtop", append(append(args, "--checkpoint="+c.file), strings.Fields(c.flags)...)...)
+			first.Dir = folder
 			text, err := first.CombinedOutput()
 			_, printed, found := strings.Cut(string(text), "; to continue: ")
 			if err != nil || !found {
 				t.Fatalf("%v: %s", err, text)
 			}
 			printed, _, _ = strings.Cut(printed, "\n")
-			again, err := exec.Command("sh", "-c", printed).CombinedOutput()
+			second := exec.Command("sh", "-c", printed)
+			second.Dir = folder
+			again, err := second.CombinedOutput()
 			if err != nil || !strings.Contains(string(again), "goes on after iteration ") {
 				t.Errorf("%s: %v: %s", printed, err, again)
 			}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -27,19 +28,27 @@ const unended = "--preset quick --set samples=40 --set threshold=0 --set iterati
 // names, capabilities and pictures.
 var questions = regexp.MustCompile(`\x1b\](?:4;\d+|1\d|52;\w*);\?|\x1b\[[?>=]?\d*c|\x1b\[\??\d*\$p|\x1b\[\??[56]n|\x1b\[>\d*q|\x1b\[\?u|\x1bP\+q|\x1b_G[^;]*a=q`)
 
-// started is a program running on a terminal.
+// started is a program running on a terminal, in a folder.
 type started struct {
 	*ptytest.Terminal
-	t   *testing.T
-	cmd *exec.Cmd
+	t      *testing.T
+	cmd    *exec.Cmd
+	folder string
 }
 
-// startOn starts a shell command line on a terminal.
+// startOn starts a shell command line on a terminal, in this process's folder.
 func startOn(t *testing.T, x *ptytest.Terminal, command string) started {
 	t.Helper()
+	return startIn(t, x, "", command)
+}
+
+// startIn starts a shell command line on a terminal, in a folder.
+func startIn(t *testing.T, x *ptytest.Terminal, folder, command string) started {
+	t.Helper()
 	cmd := exec.Command("bash", "--norc", "-c", command)
+	cmd.Dir = folder
 	x.Start(cmd)
-	return started{x, t, cmd}
+	return started{x, t, cmd, folder}
 }
 
 // await waits until the program has sent a text.
@@ -107,8 +116,8 @@ func TestNoEndAsksTheTerminal(t *testing.T) {
 		{"SIGHUP on the screen", "run " + unended, lastQuestion, kill(syscall.SIGHUP), 130},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Chdir(t.TempDir())
-			s := startOn(t, ptytest.OpenDrain(t, 120, 40), "exec prismtop "+c.command)
+			t.Parallel()
+			s := startIn(t, ptytest.OpenDrain(t, 120, 40), t.TempDir(), "exec prismtop "+c.command)
 			asked := 0
 			if c.end != nil {
 				s.await(c.when)
@@ -147,6 +156,7 @@ func TestSignalsThatKillGiveTheTerminalBack(t *testing.T) {
 		syscall.SIGTRAP: 2, syscall.SIGSYS: 2, syscall.SIGXCPU: 128 + int(syscall.SIGXCPU),
 	} {
 		t.Run(with.String(), func(t *testing.T) {
+			t.Parallel()
 			x := ptytest.Open(t, 120, 40)
 			s := startOn(t, x, "exec prismtop run "+unended)
 			x.See("sample  1/40")
@@ -168,6 +178,7 @@ func TestTooFewFilesLeaveTheTerminalAsItWas(t *testing.T) {
 	skipStarts(t)
 	for n := 8; n <= 24; n += 2 {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Parallel()
 			x := ptytest.Open(t, 100, 30)
 			s := startOn(t, x, fmt.Sprintf("exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; ulimit -n %d; exec prismtop run --preset quick", n))
 			ptytest.Eventually(t, "a refusal or the run's end", func() bool {
@@ -196,6 +207,7 @@ func TestCtrlCWaitsForNothing(t *testing.T) {
 		"an answer without an end":                {"\x1b]11;rgb:0000"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			x := ptytest.Open(t, 120, 40)
 			s := startOn(t, x, "exec prismtop run "+unended)
 			x.See("sample  1/40")
@@ -241,9 +253,9 @@ func TestInTheBackground(t *testing.T) {
 		{"limited lines", "prismtop run --lines --preset quick --max-iterations 30", "30 in "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Chdir(t.TempDir())
+			t.Parallel()
 			x := ptytest.Open(t, 120, 40)
-			s := startOn(t, x, "set -m; "+c.command+" & wait $!; echo status $?; jobs")
+			s := startIn(t, x, t.TempDir(), "set -m; "+c.command+" & wait $!; echo status $?; jobs")
 			x.See(c.want, "status ")
 			s.end(time.Minute)
 			if text := x.Text(); strings.Contains(text, "Stopped") {
@@ -253,6 +265,7 @@ func TestInTheBackground(t *testing.T) {
 		})
 	}
 	t.Run("fg", func(t *testing.T) {
+		t.Parallel()
 		x := ptytest.Open(t, 120, 40)
 		s := startOn(t, x, "set -m; prismtop run "+unended+" & read; fg; echo over")
 		x.See("fg shows the screen")
@@ -266,9 +279,9 @@ func TestInTheBackground(t *testing.T) {
 		x.Restored()
 	})
 	t.Run("ctrl+z and bg", func(t *testing.T) {
-		t.Chdir(t.TempDir())
+		t.Parallel()
 		x := ptytest.Open(t, 120, 40)
-		s := startOn(t, x, "set -m; prismtop run --preset quick --set samples=40 --set threshold=0 --set iterations=100000000; bg; read; jobs; read; fg; echo over")
+		s := startIn(t, x, t.TempDir(), "set -m; prismtop run --preset quick --set samples=40 --set threshold=0 --set iterations=100000000; bg; read; jobs; read; fg; echo over")
 		x.See("sample  1/40")
 		x.Press("ctrl+z")
 		x.See("prismtop run", "&")
@@ -291,9 +304,9 @@ func TestStoppedWithoutAScreen(t *testing.T) {
 	const stopped = 1500 * time.Millisecond
 	for _, surface := range []string{"--headless", "--lines"} {
 		t.Run(surface, func(t *testing.T) {
-			t.Chdir(t.TempDir())
+			t.Parallel()
 			x := ptytest.Open(t, 120, 40)
-			s := startOn(t, x, "set -m; prismtop run "+surface+" --preset quick --set samples=40 --set threshold=0 --set iterations=100000000 --export csv=a.csv; read; fg; echo over")
+			s := startIn(t, x, t.TempDir(), "set -m; prismtop run "+surface+" --preset quick --set samples=40 --set threshold=0 --set iterations=100000000 --export csv=a.csv; read; fg; echo over")
 			x.See("it/s")
 			x.Press("ctrl+z")
 			x.See("Stopped")
@@ -305,7 +318,7 @@ func TestStoppedWithoutAScreen(t *testing.T) {
 			x.Press("ctrl+c")
 			x.See("over")
 			s.end(time.Minute)
-			f, err := os.Open("a.csv")
+			f, err := os.Open(filepath.Join(s.folder, "a.csv"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -333,11 +346,11 @@ func TestStoppedFromOutside(t *testing.T) {
 		{"runs and fg", "prismtop run --headless --preset quick --max-iterations 3; exec prismtop runs", "/ filter", "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Chdir(t.TempDir())
+			t.Parallel()
 			x := ptytest.Open(t, 120, 40)
-			s := startOn(t, x, "modes=$(stty -g); set -m; sh -c 'echo $$ >pid; "+c.program+"'; stty $modes; echo; echo it was stopped; read; "+c.then+" fg; echo over")
+			s := startIn(t, x, t.TempDir(), "modes=$(stty -g); set -m; sh -c 'echo $$ >pid; "+c.program+"'; stty $modes; echo; echo it was stopped; read; "+c.then+" fg; echo over")
 			x.See(c.shows)
-			text, err := os.ReadFile("pid")
+			text, err := os.ReadFile(filepath.Join(s.folder, "pid"))
 			if err != nil {
 				t.Fatal(err)
 			}

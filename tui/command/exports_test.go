@@ -37,15 +37,15 @@ func TestExportsAreWholeOrAbsent(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			folder := t.TempDir()
-			t.Chdir(folder)
-			s := startOn(t, ptytest.OpenDrain(t, 120, 40), "exec prismtop "+c.command+unended+" --export chrome=run.json --export pprof=run.pprof")
+			t.Parallel()
+			s := startIn(t, ptytest.OpenDrain(t, 120, 40), folder, "exec prismtop "+c.command+unended+" --export chrome=run.json --export pprof=run.pprof")
 			s.await(c.when)
 			draft := written(t, filepath.Join(folder, ".run.json.*.part"))
 			c.end(s)
 			if status := s.end(time.Minute); status != c.status {
 				t.Errorf("status %d, want %d: %q", status, c.status, s.Received())
 			}
-			text, err := os.ReadFile("run.json")
+			text, err := os.ReadFile(filepath.Join(folder, "run.json"))
 			if _, draftErr := os.Stat(draft); (draftErr == nil) == c.whole {
 				t.Errorf("the temporary file: %v", draftErr)
 			}
@@ -58,7 +58,7 @@ func TestExportsAreWholeOrAbsent(t *testing.T) {
 			if err != nil || !json.Valid(text) || !strings.Contains(string(text), `"name":"stopped"`) {
 				t.Errorf("the trace is not whole (%v): …%s", err, text[max(0, len(text)-300):])
 			}
-			if _, err := os.Stat("run.pprof"); err != nil {
+			if _, err := os.Stat(filepath.Join(folder, "run.pprof")); err != nil {
 				t.Error(err)
 			}
 		})

@@ -30,37 +30,39 @@ func TestASignalEndsEveryCommand(t *testing.T) {
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
 		t.Skip("skipped: the processor time of another process is not known here")
 	}
+	const begun = 250 * time.Millisecond
 	for _, tt := range []struct {
 		name  string
 		args  []string
 		begun time.Duration // processor time after which the work is in progress
 	}{
-		{"a run that prepares", []string{"run", "--headless", "--json", "--set", forEver}, time.Second},
-		{"a run that draws", strings.Fields("run --headless --set size=8192 --set object_size=8192 --set channels=64,32,16,8,4,2,2,2,2,2,2,1"), time.Second},
-		{"a run within an iteration", slowIteration, 4 * time.Second},
-		{"a run that saves", append(slowIteration, "--save", "moon"), 4 * time.Second},
-		{"lines", []string{"run", "--lines", "--set", forEver}, time.Second},
-		{"verify", []string{"verify", "long.npz"}, time.Second},
-		{"bench model", []string{"bench", "model", "--set", forEver}, time.Second},
-		{"bench ablation", []string{"bench", "ablation", "--set", forEver}, time.Second},
-		{"bench scaling", []string{"bench", "scaling", "--plot", "plot.svg", "--set", forEver}, time.Second},
-		{"doctor", strings.Fields("doctor --calibrate --kernels go --threads 1024"), 250 * time.Millisecond},
+		{"a run that prepares", []string{"run", "--headless", "--json", "--set", forEver}, begun},
+		{"a run that draws", strings.Fields("run --headless --set size=8192 --set object_size=8192 --set channels=64,32,16,8,4,2,2,2,2,2,2,1"), begun},
+		{"a run within an iteration", slowIteration, 8 * begun},
+		{"a run that saves", append(slowIteration, "--save", "moon"), 8 * begun},
+		{"lines", []string{"run", "--lines", "--set", forEver}, begun},
+		{"verify", []string{"verify", "long.npz"}, begun},
+		{"bench model", []string{"bench", "model", "--set", forEver}, begun},
+		{"bench ablation", []string{"bench", "ablation", "--set", forEver}, begun},
+		{"bench scaling", []string{"bench", "scaling", "--plot", "plot.svg", "--set", forEver}, begun},
+		{"doctor", strings.Fields("doctor --calibrate --kernels go --threads 1024"), begun},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if !strings.HasPrefix(tt.name, "a run") {
 				skipStarts(t)
 			}
-			t.Chdir(t.TempDir())
-			if err := errors.Join(pictures("."), longArchive("long.npz"), os.Mkdir("cache", 0o700)); err != nil {
+			t.Parallel()
+			folder := t.TempDir()
+			if err := errors.Join(pictures(folder), longArchive(filepath.Join(folder, "long.npz")), os.Mkdir(filepath.Join(folder, "cache"), 0o700)); err != nil {
 				t.Fatal(err)
 			}
-			before := list(t)
-			p := begin(t, tt.args...)
+			before := list(t, folder)
+			p := begin(t, folder, tt.args...)
 			for p.used(t) < tt.begun {
 				p.pause(t)
 			}
 			p.interrupt(t)
-			if after := list(t); after != before {
+			if after := list(t, folder); after != before {
 				t.Errorf("it left files behind: %s, before there were %s", after, before)
 			}
 		})
@@ -82,7 +84,7 @@ func TestASignalEndsTheWaitForAPipe(t *testing.T) {
 			}
 			connected <- f
 		}()
-		p := begin(t, strings.Fields(args)...)
+		p := begin(t, "", strings.Fields(args)...)
 		f := <-connected
 		p.interrupt(t)
 		f.Close()
@@ -96,7 +98,7 @@ func TestASignalEndsTheProgramsThatWereBegun(t *testing.T) {
 	if err := os.WriteFile("peer.sh", []byte(script), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := begin(t, "bench", "peer", "peer.sh", "--python", "sh")
+	p := begin(t, "", "bench", "peer", "peer.sh", "--python", "sh")
 	var begun []byte
 	for begun == nil {
 		p.pause(t)
@@ -123,10 +125,11 @@ type process struct {
 	done   chan error
 }
 
-// begin starts the program.
-func begin(t *testing.T, args ...string) *process {
+// begin starts the program in a folder.
+func begin(t *testing.T, folder string, args ...string) *process {
 	t.Helper()
 	p := &process{cmd: exec.Command("prismtop", args...), done: make(chan error, 1)}
+	p.cmd.Dir = folder
 	p.cmd.Stdout, p.cmd.Stderr = &p.output, &p.output
 	p.cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+filepath.Join(t.TempDir()))
 	if err := p.cmd.Start(); err != nil {
@@ -187,10 +190,10 @@ func (p *process) interrupt(t *testing.T) {
 }
 
 // list returns the files of the folder.
-func list(t *testing.T) string {
+func list(t *testing.T, folder string) string {
 	t.Helper()
 	var names []string
-	entries, err := os.ReadDir(".")
+	entries, err := os.ReadDir(folder)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ func TestASignalKeepsWhatASweepMeasured(t *testing.T) {
 	t.Chdir(t.TempDir())
 	temporary := t.TempDir()
 	t.Setenv("TMPDIR", temporary)
-	p := begin(t, "bench", "ptycho", "--filters-scale", "1", "--images", "4", "--batch-sizes", "1,2", "--runs", "1000", "--output", "report", "--log-dir", "log")
+	p := begin(t, "", "bench", "ptycho", "--filters-scale", "1", "--images", "4", "--batch-sizes", "1,2", "--runs", "1000", "--output", "report", "--log-dir", "log")
 	for {
 		p.pause(t)
 		if log, err := os.ReadFile(filepath.Join("log", "inference_log.jsonl")); err == nil && bytes.Count(log, []byte("\n")) >= 3 {

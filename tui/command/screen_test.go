@@ -29,7 +29,7 @@ import (
 
 // TestSessions plays user sessions at a terminal on real runs. Sessions that watch a run use one
 // that stays in its first sample, so that their timing does not matter.
-func TestSessions(t *testing.T) { play(t, "session") }
+func TestSessions(t *testing.T) { play(t, "session", nil) }
 
 // TestAlertsOnRealRuns plays sessions that need more iterations than a run makes under the race
 // detector: until an alert appears, or for a comparison before a key.
@@ -37,7 +37,7 @@ func TestAlertsOnRealRuns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped: the rules count iterations and seconds, and the race detector makes runs ten times slower")
 	}
-	play(t, "session-alerts")
+	play(t, "session-alerts", nil)
 }
 
 // TestSessionsOfPython plays sessions with a program that trains with a stand-in for PyTorch.
@@ -55,11 +55,12 @@ func TestSessionsOfPython(t *testing.T) {
 	}
 	t.Setenv("PYTHONPATH", stub)
 	t.Setenv("PYTHONDONTWRITEBYTECODE", "1")
-	play(t, "session-python", func() { _ = os.WriteFile("train.py", script, 0o600) })
+	play(t, "session-python", func(folder string) { _ = os.WriteFile(filepath.Join(folder, "train.py"), script, 0o600) })
 }
 
-// play plays the sessions in a folder of testdata, each in a separate folder, which prepare fills.
-func play(t *testing.T, folder string, prepare ...func()) {
+// play plays the sessions in a folder of testdata, each in a separate folder, which prepare fills; nil for an empty one.
+// Several are played at once, but not those that count seconds, or attach to the only run.
+func play(t *testing.T, folder string, prepare func(folder string)) {
 	files, err := filepath.Glob(filepath.Join("testdata", folder, "*.txt"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%s: %d sessions, %v", folder, len(files), err)
@@ -70,11 +71,14 @@ func play(t *testing.T, folder string, prepare ...func()) {
 			t.Fatal(err)
 		}
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			t.Chdir(t.TempDir())
-			for _, fill := range prepare {
-				fill()
+			if folder == "session" {
+				t.Parallel()
 			}
-			ptytest.Play(t, string(session))
+			in := t.TempDir()
+			if prepare != nil {
+				prepare(in)
+			}
+			ptytest.Play(t, in, string(session))
 		})
 	}
 }

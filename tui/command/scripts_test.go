@@ -2,12 +2,15 @@ package command
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"image"
 	"image/png"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -31,6 +34,11 @@ func (s stateless) Run() int {
 	}
 	defer os.RemoveAll(folder)
 	if err := errors.Join(os.Setenv("XDG_STATE_HOME", folder), os.Setenv("XDG_RUNTIME_DIR", folder), os.Setenv("XDG_CONFIG_HOME", filepath.Join(folder, "config")), os.Setenv("XDG_DATA_HOME", filepath.Join(folder, "data"))); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	// Tests wait for programs more than they compute.
+	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

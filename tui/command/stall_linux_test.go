@@ -18,9 +18,9 @@ func TestATerminalThatStallsIsLeft(t *testing.T) {
 		"ctrl+c": press("ctrl+c"), "SIGTERM": kill(syscall.SIGTERM), "SIGQUIT": kill(syscall.SIGQUIT),
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Chdir(t.TempDir())
+			t.Parallel()
 			x := ptytest.Open(t, 200, 60)
-			s := startOn(t, x, "exec prismtop run --bandwidth full --save moon "+unended)
+			s := startIn(t, x, t.TempDir(), "exec prismtop run --bandwidth full --save moon "+unended)
 			x.See("sample  1/40")
 			stall(t, x)
 			end(s)
@@ -39,6 +39,7 @@ func TestATerminalThatStallsIsLeft(t *testing.T) {
 		})
 	}
 	t.Run("headless", func(t *testing.T) {
+		t.Parallel()
 		x := ptytest.Open(t, 200, 60)
 		s := startOn(t, x, "exec prismtop run --headless "+unended)
 		x.See("iter ")
@@ -51,6 +52,7 @@ func TestATerminalThatStallsIsLeft(t *testing.T) {
 		x.Freeze(false)
 	})
 	t.Run("lines", func(t *testing.T) {
+		t.Parallel()
 		x := ptytest.Open(t, 200, 60)
 		s := startOn(t, x, "stty -echo; exec prismtop run --lines "+unended)
 		x.See("sample 1/40")

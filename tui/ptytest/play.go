@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,7 +15,7 @@ import (
 	"time"
 )
 
-// Play plays a session. Each line is a verb with operands, separated by spaces; operands with
+// Play plays a session, whose programs work in a folder. Each line is a verb with operands, separated by spaces; operands with
 // spaces are quoted as in Go. Lines that start with # state the user's intention.
 //
 //	terminal 120x40          a terminal of that size
@@ -31,9 +32,9 @@ import (
 //	file PATH…               checks, without waiting, that these files exist
 //	exit STATUS              waits for the program to exit with that status
 //	restored                 waits for the normal screen and the original modes
-func Play(t *testing.T, session string) {
+func Play(t *testing.T, folder, session string) {
 	t.Helper()
-	p := player{t: t}
+	p := player{t: t, folder: folder}
 	for n, line := range strings.Split(session, "\n") {
 		words, err := split(line)
 		if err != nil {
@@ -50,6 +51,7 @@ func Play(t *testing.T, session string) {
 // player holds the state of Play.
 type player struct {
 	t        *testing.T
+	folder   string
 	terminal *Terminal
 	cmd      *exec.Cmd
 	release  func() // ends the throttling
@@ -67,6 +69,7 @@ func (p *player) do(verb string, operands []string) {
 		p.terminal = Open(p.t, w, h)
 	case "start":
 		p.cmd = exec.Command(operands[0], operands[1:]...)
+		p.cmd.Dir = p.folder
 		x.Start(p.cmd)
 	case "see":
 		x.See(operands...)
@@ -97,7 +100,7 @@ func (p *player) do(verb string, operands []string) {
 		time.Sleep(d)
 	case "file":
 		for _, name := range operands {
-			if _, err := os.Stat(name); err != nil {
+			if _, err := os.Stat(filepath.Join(p.folder, name)); err != nil {
 				p.t.Error(err)
 			}
 		}

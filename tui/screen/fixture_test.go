@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"prismtop/profiles"
+	"prismtop/profiles/profilestest"
 	"prismtop/tui/layout"
 	"prismtop/tui/pane"
 	"prismtop/tui/tuitest"
@@ -126,4 +127,12 @@ func over[T overlay](m *Model) T {
 func lies[T overlay](m *Model) bool {
 	_, open := opened[T](&m.overlays)
 	return open
+}
+
+// oneOf returns n where tests are not exhaustive, which then take one of n sizes, panes or keys, and else 1.
+func oneOf(n int) int {
+	if profilestest.Exhaustive() {
+		return 1
+	}
+	return n
 }

@@ -43,8 +43,11 @@ func TestCtrlCEndsTheRunFromEverywhere(t *testing.T) {
 			}
 		}
 	}
-	for _, key := range all {
-		for _, then := range [][]string{nil, {"a"}, {"7"}, {"enter"}, {"?"}, {"/", "x"}} {
+	for i, key := range all {
+		for j, then := range [][]string{nil, {"a"}, {"7"}, {"enter"}, {"?"}, {"/", "x"}} {
+			if then != nil && then[0] != "?" && (i+j)%oneOf(3) != 0 {
+				continue
+			}
 			m, r := fresh()
 			if press(m, append([]string{key}, then...)...) {
 				continue // left already
@@ -53,7 +56,10 @@ func TestCtrlCEndsTheRunFromEverywhere(t *testing.T) {
 		}
 	}
 	for id := range m.panes {
-		for _, then := range [][]string{nil, {"z"}, {"?"}, {"enter"}, {"down"}, {"right"}, {"Z"}, {"/"}, {"q"}} {
+		for j, then := range [][]string{nil, {"z"}, {"?"}, {"enter"}, {"down"}, {"right"}, {"Z"}, {"/"}, {"q"}} {
+			if (id+j)%oneOf(3) != 0 {
+				continue
+			}
 			m, r := fresh()
 			m.setFocus(layout.Pane(id))
 			settingsIn(m).Select("max_iterations")

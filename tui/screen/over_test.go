@@ -34,10 +34,10 @@ func TestPanesOfARunThatIsOverPromiseNothing(t *testing.T) {
 	promises := []string{" yet", "press A", "more are needed", "more of the run", "○ next", "⣿ now", "A compares"}
 	needs, training := regexp.MustCompile(`needs \d+ more`), regexp.MustCompile(`\d+ +training`)
 	for i, s := range snaps {
+		m, _ := screen(t, 200, 60, Options{}, colorprofile.ANSI256, s)
 		for id := range deck.Panes {
+			p := m.panes[id]
 			for _, size := range [][2]int{{38, 11}, {80, 24}, {200, 60}} {
-				m, _ := screen(t, 200, 60, Options{}, colorprofile.ANSI256, s)
-				p := m.panes[id]
 				for range 4 {
 					p.SetSize(size[0], size[1])
 					view := tuitest.Shown(tuitest.Cells(strings.Join(tuitest.Lines(p), "\n"), size[0], size[1]))

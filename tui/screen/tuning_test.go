@@ -362,7 +362,7 @@ func TestTuningPanesHoldEverySize(t *testing.T) {
 	}
 	for _, s := range []*profiles.Snapshot{whole(t), ablated(t, true), tuitest.Preparing(), tuitest.Failed(), {}} {
 		for w := 1; w <= 210; w += 13 {
-			for h := 1; h <= 70; h += 7 {
+			for h := 1 + 7*(w%oneOf(3)); h <= 70; h += 7 * oneOf(3) {
 				m, _ := screen(t, w, h, Options{}, colorprofile.ANSI256, s)
 				for _, id := range []layout.Pane{idSettings, idAblation} {
 					m.openPane(id)

@@ -2,8 +2,11 @@ package nntest
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"os"
 	"slices"
+	"sync"
 	"testing"
 
 	"prismtop/sim/nn"
@@ -12,6 +15,9 @@ import (
 
 // threads is the largest number of threads with which a backend is tested.
 const threads = 4
+
+// Exhaustive reports whether all cases are tested with all numbers of threads, as in .ci/run.
+func Exhaustive() bool { return os.Getenv("EXHAUSTIVE") != "" }
 
 // Options restrict the suite for backends that have only some operators, or none of the host's threads.
 type Options struct {
@@ -53,8 +59,28 @@ type reference struct {
 	tolerance float64
 }
 
+// families are the operators by kind, with their cases, whose references are computed once for all backends of a process.
+var families = []struct {
+	name  string
+	cases func() []testCase
+}{
+	{"convolution", sync.OnceValue(convCases)},
+	{"resized convolution", sync.OnceValue(resizedCases)},
+	{"normalisation", sync.OnceValue(normCases)},
+	{"activation", sync.OnceValue(activationCases)},
+	{"layout", sync.OnceValue(layoutCases)},
+	{"elementwise", sync.OnceValue(elementwiseCases)},
+	{"optics", sync.OnceValue(opticsCases)},
+	{"pixels", sync.OnceValue(pixelCases)},
+	{"diffraction", sync.OnceValue(diffractionCases)},
+	{"volumes", sync.OnceValue(volumeCases)},
+	{"loss", sync.OnceValue(lossCases)},
+	{"optimiser", sync.OnceValue(optimiserCases)},
+	{"convolution with optimiser", sync.OnceValue(convAdamCases)},
+}
+
 // Run checks every operator on backends made by open for a number of threads.
-// open is called with 1 to 4, and ends the test if it cannot make a backend. A
+// open is called with 1 and 3, or with 1 to 4 where tests are exhaustive, and ends the test if it cannot make a backend. A
 // backend without threads may ignore the number.
 func Run(t *testing.T, open func(t *testing.T, threads int) nn.Backend) { Options{}.Run(t, open) }
 
@@ -63,27 +89,11 @@ func (o Options) Run(t *testing.T, open func(t *testing.T, threads int) nn.Backe
 	if o.Threads == 0 {
 		o.Threads = threads
 	}
-	backends := make([]nn.Backend, o.Threads)
-	for i := range backends {
-		backends[i] = open(t, i+1)
-	}
-	families := []struct {
-		name  string
-		cases func() []testCase
-	}{
-		{"convolution", convCases},
-		{"resized convolution", resizedCases},
-		{"normalisation", normCases},
-		{"activation", activationCases},
-		{"layout", layoutCases},
-		{"elementwise", elementwiseCases},
-		{"optics", opticsCases},
-		{"pixels", pixelCases},
-		{"diffraction", diffractionCases},
-		{"volumes", volumeCases},
-		{"loss", lossCases},
-		{"optimiser", optimiserCases},
-		{"convolution with optimiser", convAdamCases},
+	backends := map[int]nn.Backend{}
+	for n := 1; n <= o.Threads; n++ {
+		if n == 1 || n == 3 || Exhaustive() {
+			backends[n] = open(t, n)
+		}
 	}
 	run := func(family string, test func(t *testing.T)) {
 		if len(o.Families) == 0 || slices.Contains(o.Families, family) {
@@ -103,7 +113,7 @@ func (o Options) Run(t *testing.T, open func(t *testing.T, threads int) nn.Backe
 	run("loss gradients", func(t *testing.T) { runLossGrads(t, backends) })
 	run("refusals", func(t *testing.T) {
 		image, biases := Array{Shape: tensor.Shape{1, 2, 3, 3}}, []Result{{Shape: tensor.Shape{3}}}
-		if s, err := NewStep(backends[0], nn.BiasGrad{}, []Array{image}, biases); err == nil {
+		if s, err := NewStep(backends[1], nn.BiasGrad{}, []Array{image}, biases); err == nil {
 			s.Close()
 			t.Error("loads a plan that nn.Plan.Check refuses")
 		}
@@ -115,14 +125,14 @@ func (o Options) Run(t *testing.T, open func(t *testing.T, threads int) nn.Backe
 // run compares the case with its reference on one thread, and the results for other
 // numbers of threads with that, bit by bit. Each step runs twice, because a kernel
 // may leave state behind, and must then allocate nothing.
-func (c *testCase) run(t *testing.T, backends []nn.Backend, allocates bool) {
+func (c *testCase) run(t *testing.T, backends map[int]nn.Backend, allocates bool) {
 	m, ok := c.op.(multiplied)
 	if !ok {
 		m.Op = c.op
 	}
 	var first [][]float32
-	for i, be := range backends {
-		s, err := NewProductStep(be, m.Op, m.products, c.in, c.out)
+	for _, n := range slices.Sorted(maps.Keys(backends)) {
+		s, err := NewProductStep(backends[n], m.Op, m.products, c.in, c.out)
 		if err != nil {
 			t.Fatalf("load: %v", err)
 		}
@@ -139,7 +149,7 @@ func (c *testCase) run(t *testing.T, backends []nn.Backend, allocates bool) {
 			}
 			for o := range got {
 				if at := firstDifference(got[o], first[o]); at >= 0 {
-					t.Fatalf("%d threads, run %d: output %d[%d] = %v, on one thread %v", i+1, pass, o, at, got[o][at],
+					t.Fatalf("%d threads, run %d: output %d[%d] = %v, on one thread %v", n, pass, o, at, got[o][at],
 						first[o][at])
 				}
 			}
@@ -149,12 +159,12 @@ func (c *testCase) run(t *testing.T, backends []nn.Backend, allocates bool) {
 		}
 		// A kernel that allocates does so each time; the runtime now and then, for a worker that
 		// waits or a thread that it starts where others keep the processors.
-		n := 1.0
-		for try := 0; n != 0 && err == nil && try < 5; try++ {
-			n = testing.AllocsPerRun(3, func() { err = s.Exec.Run(t.Context(), nn.SegmentForward) })
+		allocated := 1.0
+		for try := 0; allocated != 0 && err == nil && try < 5; try++ {
+			allocated = testing.AllocsPerRun(3, func() { err = s.Exec.Run(t.Context(), nn.SegmentForward) })
 		}
-		if n != 0 || err != nil {
-			t.Errorf("%d threads: %v allocations per run, error %v", i+1, n, err)
+		if allocated != 0 || err != nil {
+			t.Errorf("%d threads: %v allocations per run, error %v", n, allocated, err)
 		}
 	}
 }
