@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Exhaustive reports whether tests take whole lists, long runs and many repetitions, as in .ci/run, and not those that show
-// the same in less time.
+// Exhaustive reports whether tests take whole lists, long runs and many repetitions, as in .ci/run, and not those that
+// show the same in less time.
 func Exhaustive() bool { return os.Getenv("EXHAUSTIVE") != "" }
 
 // OnlyExhaustive skips a test that takes long for what others test already.

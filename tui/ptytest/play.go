@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Play plays a session, whose programs work in a folder. Each line is a verb with operands, separated by spaces; operands with
-// spaces are quoted as in Go. Lines that start with # state the user's intention.
+// Play plays a session, whose programs work in a folder. Each line is a verb with operands, separated by spaces;
+// operands with spaces are quoted as in Go. Lines that start with # state the user's intention.
 //
 //	terminal 120x40          a terminal of that size
 //	start PROGRAM ARGS…      starts a program on it
