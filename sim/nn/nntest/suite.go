@@ -82,7 +82,7 @@ var families = []struct {
 
 // Run checks every operator on backends made by open for a number of threads.
 // open is called with 1 and 3, or with 1 to 4 where tests are exhaustive, and ends the test if it cannot make a
-// backend. A // backend without threads may ignore the number.
+// backend. A backend without threads may ignore the number.
 func Run(t *testing.T, open func(t *testing.T, threads int) nn.Backend) { Options{}.Run(t, open) }
 
 // Run is Run within the options.
