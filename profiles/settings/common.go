@@ -28,8 +28,8 @@ func TimeLimit(group string) Entry {
 // Deciding declares the setting that says what follows a press of a key that changes a revertible
 // setting, for any workload that has some.
 func Deciding(group string) Entry {
-	return Text(group, Decide, "a press of a key that is cheap to take back: auto switches back and forth until its "+
-		"effect is decided, for 10 s or 180 iterations at most; ask waits until you replicate it; off offers nothing",
+	return Text(group, Decide, "a press of a key that is cheap to take back: auto decides it, for 10 s or "+
+		"180 iterations at most; ask waits until you replicate it; off offers nothing",
 		DecideAuto, DecideAsk, DecideOff).
 		Live().Limit().Called("a press decides", '@').
 		Press("@", MoveNext, "what a press decides")
