@@ -25,14 +25,15 @@ import (
 //	gathers:  small from large and w   (Conv2D, ConvTranspose2DGradInput)
 //	scatters: large from small and w   (ConvTranspose2D, Conv2DGradInput)
 //	weighs:   w from small and large   (both weight gradients)
-//
-// and updates (ConvAdam) weighs and takes Adam's step.
+//	resizes:  gathers from a repeated image, or pools the result (Conv2D with Up or Pool)
+//	updates:  weighs, and takes Adam's step (ConvAdam)
 
 // loops are sets of these loops.
 type loops uint8
 
 const (
 	gathers loops = 1 << iota
+	resizes
 	scatters
 	weighs
 	updates
@@ -57,7 +58,24 @@ type convolutionKernel struct {
 	bind     func(*convolution) func()
 }
 
-// convolutionKernels are the kernels of convolutions. The first one that fits computes a step.
+// convolutionKernels are the kernels of convolutions. The first one that fits computes a step:
+//
+//	4x4          4×4 taps of stride 2, products with patches (conv_patch.go; of split operands conv_tiles.go;
+//	             of pairs conv_pairs.go and package pairconv)
+//	direct       a tile of outputs stays in registers until all products are added (conv_direct.go)
+//	winograd     3×3 taps with a quarter of the multiplications (package winograd)
+//	square       3×3 taps, with or without an upsampling or a max-pooling (package square)
+//	one channel  of output: every tap is a channel, whose products are then added (conv_spread.go)
+//	bands        bands of rows, copied once, from which channels are summed tap by tap (conv_band.go)
+//	lowered      anything: copies for each column of taps, phases for strides (conv_lower.go)
+//	dense        one pixel and a whole image: a product with a matrix (conv_dense.go)
+//	factors      the two vectors whose product is the gradient of dense (conv_dense.go)
+//	outer        Adam with these (adam.go)
+//	gradient     Adam after another kernel has summed the gradient (adam.go)
+//	split        the operands are split, then another kernel multiplies the parts (split.go)
+//	resized      the image is repeated or the result pooled, beside another kernel
+//
+// Those of pairs multiply pairs of bfloat16, those of amx tiles of them.
 func convolutionKernels() []convolutionKernel {
 	type c = convolution
 	return []convolutionKernel{
@@ -69,29 +87,29 @@ func convolutionKernels() []convolutionKernel {
 		{"pairs 4x4 amx", scatters, ofPairs, all((*c).patched, (*c).bare, (*c).fitsTileScatter), (*c).tileScatter},
 		{"pairs 4x4", scatters, ofPairs, all((*c).patched, (*c).fitsScatter), (*c).pairScatter},
 		{"pairs 4x4", weighs, ofPairs, all((*c).patched, (*c).evenRows), (*c).patchPairsWeight},
-		{"pairs direct amx", gathers, ofPairs, all((*c).constant, (*c).fitsTileDirect), (*c).tileDirect},
-		{"pairs winograd", gathers, ofPairs, all((*c).constant, (*c).fitsWinogradPairs), (*c).winogradPairs},
-		{"pairs one channel", gathers, ofPairs, (*c).fitsSpreadPairs, (*c).spreadPairs},
-		{"pairs direct", gathers | scatters, ofPairs, (*c).fitsDirectPairs, (*c).directPairs},
+		{"pairs direct amx", gathers | resizes, ofPairs, all((*c).constant, (*c).fitsTileDirect), (*c).tileDirect},
+		{"pairs winograd", gathers | resizes, ofPairs, all((*c).constant, (*c).fitsWinogradPairs), (*c).winogradPairs},
+		{"pairs one channel", gathers | resizes, ofPairs, (*c).fitsSpreadPairs, (*c).spreadPairs},
+		{"pairs direct", gathers | resizes | scatters, ofPairs, (*c).fitsDirectPairs, (*c).directPairs},
 		{"pairs bands", weighs, ofPairs, (*c).fitsPairBands, (*c).pairBandsWeight},
 
 		// Products of split operands: on tiles, or as one sum of twice as many terms.
-		{"split 4x4 amx", gathers, ofParts, all((*c).whole, (*c).tiled), (*c).gatherTiles},
+		{"split 4x4 amx", gathers, ofParts, (*c).tiled, (*c).gatherTiles},
 		{"split 4x4 amx", scatters, ofParts, (*c).tiled, (*c).scatterTiles},
 		{"split 4x4 amx", weighs, ofParts, (*c).tiled, (*c).weightTiles},
-		{"split", gathers | scatters | weighs, ofParts, (*c).whole, (*c).bindParts},
+		{"split", gathers | scatters | weighs, ofParts, always, (*c).bindParts},
 
 		// Products of float32.
-		{"winograd", gathers, floats, all((*c).whole, (*c).fitsWinograd), (*c).winograd},
-		{"dense", gathers, floats, all((*c).whole, (*c).single), (*c).denseGather},
+		{"winograd", gathers, floats, (*c).fitsWinograd, (*c).winograd},
+		{"dense", gathers, floats, (*c).single, (*c).denseGather},
 		{"dense", scatters, floats, (*c).single, (*c).denseScatter},
 		{"dense", weighs, floats, (*c).single, (*c).denseWeight},
-		{"4x4", gathers, floats, all((*c).whole, (*c).patched, (*c).fewPixels), (*c).gatherPatches},
+		{"4x4", gathers, floats, all((*c).patched, (*c).fewPixels), (*c).gatherPatches},
 		{"4x4", scatters, floats, (*c).patched, (*c).scatterPatches},
 		{"4x4", weighs, floats, (*c).patched, (*c).patchWeight},
-		{"square", gathers | scatters, floats, (*c).fitsSquare, (*c).square},
-		{"one channel", gathers, floats, (*c).fitsSpread, (*c).spreadTaps},
-		{"resized", gathers, anyOperands, (*c).resized, (*c).resizeApart},
+		{"square", gathers | resizes | scatters, floats, (*c).fitsSquare, (*c).square},
+		{"one channel", gathers | resizes, floats, (*c).fitsSpread, (*c).spreadTaps},
+		{"resized", resizes, anyOperands, always, (*c).resizeApart},
 		{"direct", gathers | scatters, floats, (*c).fitsDirect, (*c).direct},
 		{"bands", gathers | scatters, floats, (*c).banded, (*c).sumBands},
 		{"bands", weighs, floats, all((*c).banded, (*c).fewWeights), (*c).bandsWeight},
@@ -156,7 +174,11 @@ func (b *convolutions) bind(op nn.Op) (run func(), ok bool) {
 	switch op := op.(type) {
 	case nn.Conv2D:
 		large, small := enlarged(in(0), op.Up), enlarged(out(0), op.Pool)
-		c := newConvolution(b.binder, gathers, small, large, in(1), op.Stride, op.Pad)
+		computes := gathers
+		if op.Up || op.Pool {
+			computes = resizes
+		}
+		c := newConvolution(b.binder, computes, small, large, in(1), op.Stride, op.Pad)
 		c.relu, c.up, c.pool = op.ReLU, op.Up, op.Pool
 		return c.bind(), true
 	case nn.Conv2DGradInput:
@@ -283,12 +305,6 @@ func (b *convolution) pieces(i int) volume.Values {
 
 // Conditions of more than one kernel.
 
-// whole reports whether the images are taken and stored as they are: neither repeated nor pooled.
-func (b *convolution) whole() bool { return !b.up && !b.pool }
-
-// resized is the contrary.
-func (b *convolution) resized() bool { return !b.whole() }
-
 // single reports whether the small grid is one pixel and the kernel covers the large grid exactly: a matrix product
 // (PRISM's first layer, 1×1 → 4×4).
 func (b *convolution) single() bool {
@@ -318,12 +334,8 @@ func (b *convolution) constant() bool { return b.binder.constant(1) >= 0 }
 
 func (b *convolution) factored() bool { return b.buffer(b.current.Out[0]).Factored }
 
-func (b *convolution) fitsTileGather() bool {
-	return b.whole() && pairconv.TileGatherFits(b.pairShape())
-}
-func (b *convolution) fitsGather() bool {
-	return b.whole() && pairconv.GatherFits(b.pairShape())
-}
+func (b *convolution) fitsTileGather() bool  { return pairconv.TileGatherFits(b.pairShape()) }
+func (b *convolution) fitsGather() bool      { return pairconv.GatherFits(b.pairShape()) }
 func (b *convolution) fitsTileScatter() bool { return pairconv.TileScatterFits(b.pairShape()) }
 func (b *convolution) fitsScatter() bool     { return pairconv.ScatterFits(b.pairShape()) }
 
@@ -363,13 +375,13 @@ func (b *convolution) onePairBand() bool  { return b.n == 1 && b.pairBand() == b
 func (b *convolution) onePatchBand() bool { return b.n == 1 && b.hs <= b.patchBand() }
 
 // banded reports whether bands fit, fewWeights whether their weight gradients do.
-func (b *convolution) banded() bool     { return b.whole() && b.shape.divide() }
+func (b *convolution) banded() bool     { return b.shape.divide() }
 func (b *convolution) fewWeights() bool { return b.small*b.large*b.taps() <= weightFloats }
 
 // resizeApart repeats the image or pools the result, and binds a kernel that does neither.
 func (b *convolution) resizeApart() func() {
 	set, plain := b.backend.set, *b
-	plain.up, plain.pool = false, false
+	plain.computes, plain.up, plain.pool = gathers, false, false
 	plain.made, plain.result = [2][]float32{b.in(0), b.in(1)}, b.out(0)
 	after := func() {}
 	if b.up {

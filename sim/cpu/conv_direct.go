@@ -86,7 +86,7 @@ func (b *convolution) directPairs() func() {
 	if b.pool {
 		y := c.to.H
 		c.to.H = b.halves(b.n * b.small * b.hs * b.ws)
-		after = (&elementwise{b.binder}).pooled(y, c.to.H, b.n*b.small*b.hs/2, b.ws/2)
+		after = b.pooled(y, c.to.H, b.n*b.small*b.hs/2, b.ws/2)
 	}
 	if c.mirrored {
 		c.w = b.scatteredPairs(c.in)

@@ -48,7 +48,7 @@ const (
 
 // fitsSpread reports whether spreadTaps computes a convolution of float32.
 func (b *convolution) fitsSpread() bool {
-	return b.backend.set != vec.Go && b.spreads(conv.TapLanes(b.backend.set)) && !(b.up && b.binder.split())
+	return b.backend.set != vec.Go && b.spreads(conv.TapLanes(b.backend.set))
 }
 
 // fitsSpreadPairs reports whether spreadTaps computes a convolution of bfloat16. Sums of rounded weights, for a
@@ -197,22 +197,7 @@ func (c *spreadTaps) gather(z, one []float32, image, band int) {
 	for row := band * spreadRows; row < min((band+1)*spreadRows, c.outH); row++ {
 		at := (image*c.outH + row) * c.outW
 		y := c.to.Results(one, at, c.outW)
-		first := valueOr0(c.bias, 0)
-		for i := range y {
-			y[i] = first
-		}
-		for t := range c.kh * c.kw {
-			from := row - c.top + t/c.kw
-			if from < lo || from >= hi {
-				continue
-			}
-			columns := span{t%c.kw - c.left, 1}.within(c.outW, c.inW)
-			part := y[columns.lo:columns.hi]
-			elements.Add(c.set, part, part, z[(t*(hi-lo)+from-lo)*c.inW+columns.start+columns.lo:][:len(part)])
-		}
-		if c.relu {
-			elements.ReLU(c.set, y, y)
-		}
+		c.sumRow(y, z, 0, c.kh*c.kw, c.kw, row-c.top-lo, -c.left, hi-lo)
 		c.to.Write(c.set, y, at)
 	}
 }
@@ -226,27 +211,32 @@ func (c *spreadTaps) gatherPhases(z, one []float32, image, band int) {
 	for i := 2 * band * spreadRows; i < 2*min((band+1)*spreadRows, c.outH); i++ {
 		for column := range 2 {
 			y := beside[column*c.outW:][:c.outW]
-			first := valueOr0(c.bias, 0)
-			for j := range y {
-				y[j] = first
-			}
-			for t := range phaseTaps {
-				from := i/2 - 1 + i%2 + t/2
-				if from < lo || from >= hi {
-					continue
-				}
-				columns := span{column - 1 + t%2, 1}.within(c.outW, c.inW)
-				part := y[columns.lo:columns.hi]
-				row := ((2*(i%2)+column)*phaseTaps+t)*(hi-lo) + from - lo
-				elements.Add(c.set, part, part, z[row*c.inW+columns.start+columns.lo:][:len(part)])
-			}
-			if c.relu {
-				elements.ReLU(c.set, y, y)
-			}
+			c.sumRow(y, z, (2*(i%2)+column)*phaseTaps, phaseTaps, 2, i/2-1+i%2-lo, column-1, hi-lo)
 		}
 		at := (2*image*c.outH + i) * width
 		y := c.to.Results(one, at, width)
 		elements.InterleaveRows(c.set, y, width, beside, beside[c.outW:], 1, c.outW)
 		c.to.Write(c.set, y, at)
+	}
+}
+
+// sumRow adds up a row of the output from the products z, [tap, rows, inW], of a number of taps from first on, side of
+// them in a row of the kernel. The tap first meets the products' row and column at the row's first pixel.
+func (c *spreadTaps) sumRow(y, z []float32, first, taps, side, row, column, rows int) {
+	bias := valueOr0(c.bias, 0)
+	for i := range y {
+		y[i] = bias
+	}
+	for t := range taps {
+		from := row + t/side
+		if from < 0 || from >= rows {
+			continue
+		}
+		columns := span{column + t%side, 1}.within(c.outW, c.inW)
+		part := y[columns.lo:columns.hi]
+		elements.Add(c.set, part, part, z[((first+t)*rows+from)*c.inW+columns.start+columns.lo:][:len(part)])
+	}
+	if c.relu {
+		elements.ReLU(c.set, y, y)
 	}
 }

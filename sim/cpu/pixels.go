@@ -173,7 +173,7 @@ func (b *elementwise) bfloats() (x, y []uint16, ok bool) {
 }
 
 // doubled returns a closure that repeats each pixel of rows of x of width w in a block of 2×2 of y.
-func (b *elementwise) doubled(y, x []uint16, rows, w int) func() {
+func (b *binder) doubled(y, x []uint16, rows, w int) func() {
 	pairs, set := half.PairsOf(y), b.backend.set // of an element and its repetition
 	return b.rows(rows, 2*w, func(lo, hi int) {
 		half.PairRows(set, pairs[2*lo*w:], 2*w, x[lo*w:], x[lo*w:], w, hi-lo, w)
@@ -182,7 +182,7 @@ func (b *elementwise) doubled(y, x []uint16, rows, w int) func() {
 }
 
 // pooled returns a closure that computes the largest of each block of 2×2 pixels of x for rows of y of width w.
-func (b *elementwise) pooled(y, x []uint16, rows, w int) func() {
+func (b *binder) pooled(y, x []uint16, rows, w int) func() {
 	set := b.backend.set
 	return b.rows(rows, 2*w, func(lo, hi int) {
 		for row := lo; row < hi; row++ {

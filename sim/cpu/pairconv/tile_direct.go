@@ -162,14 +162,8 @@ func (c *TileDirect) copyBand(dst []float32, image, first int) {
 
 // multiply sums the channels from o on of a band.
 func (c *TileDirect) multiply(copies, sums []float32, o int) {
-	p := matrix.TileProduct{A: half.HalvesOf(c.Packed[c.packedAt(0, 0, o):]), AStride: 2 * matrix.TileSide,
-		AHalf: 2 * matrix.TileSide * matrix.TileSide, B: half.HalvesOf(copies), BStride: 2 * c.plane,
-		BHalf: 2 * matrix.TileSide, BStep: 2 * tilePixels, C: sums, CStride: c.pitch,
-		CRowHalf: matrix.TileSide * c.pitch, CColHalf: matrix.TileSide, CStep: tilePixels,
-		Groups: c.run / tilePixels, Segments: c.segments, Short: c.depth < matrix.TileSide}
-	if c.block == matrix.TileSide {
-		p.Wide, p.BStep, p.CStep, p.Groups = true, 2*widePixels, widePixels, c.run/widePixels
-	}
+	p := tileProduct(c.Packed[c.packedAt(0, 0, o):], copies, c.plane, c.pitch, c.run, c.block, c.depth)
+	p.C, p.Segments = sums, c.segments
 	c.tiles.Product(&p)
 }
 

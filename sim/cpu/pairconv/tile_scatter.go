@@ -162,17 +162,25 @@ func (c *TileScatter) copyBand(dst []float32, image, first int) {
 	clear(dst[c.pairs*c.plane:])
 }
 
+// tileProduct is a product, without its place and its segments, of packed weights of a block of channels with copies of
+// pairs of channels, plane pairs each, for a run of pixels. Sums of two channels lie pitch apart, segments have depth
+// pairs.
+func tileProduct(packed, copies []float32, plane, pitch, run, block, depth int) matrix.TileProduct {
+	columns := tilePixels
+	if block == matrix.TileSide {
+		columns = widePixels
+	}
+	return matrix.TileProduct{A: half.HalvesOf(packed), AStride: 2 * matrix.TileSide,
+		AHalf: 2 * matrix.TileSide * matrix.TileSide, B: half.HalvesOf(copies), BStride: 2 * plane,
+		BHalf: 2 * matrix.TileSide, BStep: 2 * columns, CStride: pitch, CRowHalf: matrix.TileSide * pitch,
+		CColHalf: matrix.TileSide, CStep: columns, Groups: run / columns, Wide: block == matrix.TileSide,
+		Short: depth < matrix.TileSide}
+}
+
 // compute computes the channels from l on of a band.
 func (c *TileScatter) compute(packed, copies, sums []float32, image, first, l int) {
 	one, width := c.block*c.run, 2*c.Width
-	p := matrix.TileProduct{A: half.HalvesOf(packed), AStride: 2 * matrix.TileSide,
-		AHalf: 2 * matrix.TileSide * matrix.TileSide, B: half.HalvesOf(copies), BStride: 2 * c.plane,
-		BHalf: 2 * matrix.TileSide, BStep: 2 * tilePixels, CStride: c.run, CRowHalf: matrix.TileSide * c.run,
-		CColHalf: matrix.TileSide, CStep: tilePixels,
-		Groups: c.run / tilePixels, Short: c.depth < matrix.TileSide}
-	if c.block == matrix.TileSide {
-		p.Wide, p.BStep, p.CStep, p.Groups = true, 2*widePixels, widePixels, c.run/widePixels
-	}
+	p := tileProduct(packed, copies, c.plane, c.run, c.run, c.block, c.depth)
 	for phase := range c.segments {
 		p.C, p.Segments = sums[phase&1*one:][:one], c.segments[phase]
 		c.tiles.Product(&p)

@@ -41,7 +41,7 @@ func (b *convolution) repeated() []uint16 {
 		return b.half(0)
 	}
 	x := b.halves(b.n * b.large * b.hl * b.wl)
-	b.before = append(b.before, (&elementwise{b.binder}).doubled(x, b.half(0), b.n*b.large*b.hl/2, b.wl/2))
+	b.before = append(b.before, b.doubled(x, b.half(0), b.n*b.large*b.hl/2, b.wl/2))
 	return x
 }
 
