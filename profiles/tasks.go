@@ -65,16 +65,10 @@ func (t *Tasks) Check() error {
 	return nil
 }
 
-// TaskOf returns the task of a unit and its round, from 0; task is −1 if there is none.
-func (t *Tasks) TaskOf(unit int) (task, round int) {
+// TaskOf returns the task of a unit, −1 if there is none.
+func (t *Tasks) TaskOf(unit int) int {
 	if t == nil || unit < 0 || unit >= len(t.Order) {
-		return -1, 0
+		return -1
 	}
-	task = t.Order[unit]
-	for _, other := range t.Order[:unit] {
-		if other == task {
-			round++
-		}
-	}
-	return task, round
+	return t.Order[unit]
 }

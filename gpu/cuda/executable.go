@@ -80,7 +80,7 @@ func (b *Backend) load(ctx context.Context, plan *nn.Plan, st nn.State, arena *s
 			x, err = b.capture(plan, s, arena)
 			return err
 		})
-		_, _, short := nn.Short(err)
+		short := nn.Short(err)
 		switch {
 		case err == nil:
 			return x, nil

@@ -141,12 +141,11 @@ func (s *Seat) Own() *Seat {
 	return s
 }
 
-// Request gives the seat the lease if it is free, or if it may be taken from another, and reports
-// whether the seat has it.
-func (s *Seat) Request(take bool) bool {
+// Request gives the seat the lease if it is free, or if it may be taken from another.
+func (s *Seat) Request(take bool) {
 	l := s.lease
 	if s.role < Operator {
-		return false
+		return
 	}
 	l.mu.Lock()
 	before := l.holder
@@ -163,7 +162,6 @@ func (s *Seat) Request(take bool) bool {
 	default:
 		l.log(s.who + " took control from " + before.who)
 	}
-	return granted
 }
 
 // Release returns the lease if the seat has it, to the seat that asks for it if there is one. A seat

@@ -264,7 +264,7 @@ func (t *table) quality() {
 		}
 		t.rows = append(t.rows, pending{row: row, fixed: !t.allReplicated(),
 			judge: func(row *Row, k int, miss float64) {
-				t.judgeQuality(row, k, info, values, all, miss)
+				t.judgeQuality(row, k, values, all, miss)
 			}})
 		t.atTheEnd(info, end, all)
 	}
@@ -330,8 +330,7 @@ func (a *aligned) floor(info *profiles.SeriesInfo, absolute bool) (most float64)
 }
 
 // judgeQuality judges a result at equal iterations.
-func (t *table) judgeQuality(row *Row, k int, info *profiles.SeriesInfo, values [][]float64, all []aligned,
-	miss float64) {
+func (t *table) judgeQuality(row *Row, k int, values [][]float64, all []aligned, miss float64) {
 	d, of := &row.Against[k-1], scaleOf(row.Absolute)
 	logs := func(k int) level {
 		scaled := make([]float64, len(values[k]))

@@ -454,7 +454,7 @@ func (b *bounds) begin() {
 }
 
 // phase returns where in a step a time is.
-func (b *bounds) phase(t int64, start int64) Phase {
+func (b *bounds) phase(t int64) Phase {
 	switch {
 	case t < b.prepared:
 		return Prepare
@@ -485,7 +485,7 @@ func (r *reader) finish() {
 		if step < 0 {
 			continue
 		}
-		phase := r.found[step].phase(at, r.trace.Steps[step].Start)
+		phase := r.found[step].phase(at)
 		r.found[step].device[phase] += k.took
 		r.trace.Steps[step].Kernels++
 		if named := r.names[k.name]; named != nil {

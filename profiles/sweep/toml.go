@@ -2,7 +2,6 @@ package sweep
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,30 +12,11 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
 
-	"prismtop/profiles/inputfile"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/unit"
 )
 
 // A plan's file: TOML, with the line of every key.
-
-// largestPlan bounds the file, in bytes: ten thousand arms with a few settings each.
-const largestPlan = 4 << 20
-
-// Read reads the file of a plan, which Check then checks.
-func Read(ctx context.Context, path string) (*Plan, error) {
-	data, err := inputfile.ReadNamed(ctx, path, largestPlan)
-	if err == nil {
-		data, err = inputfile.Text(data)
-	}
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		return nil, fmt.Errorf("plan %s: %w", path, err)
-	}
-	return Parse(path, data)
-}
 
 // Parse reads the text of a plan.
 func Parse(name string, data []byte) (*Plan, error) {

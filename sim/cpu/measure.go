@@ -39,7 +39,7 @@ func (b *measurements) bind(op nn.Op) (run func(), ok bool) {
 	case nn.AmplitudesGrad:
 		return b.amplitudesGrad(op), true
 	case nn.MeasureShare:
-		return b.measureShare(op), true
+		return b.measureShare(), true
 	case nn.Element:
 		return b.element(op.Index), true
 	case nn.ElementGrad:
@@ -176,7 +176,7 @@ func (m *measure) total() {
 }
 
 // measureShare takes over a phase's share of the last Measure's time.
-func (b *measurements) measureShare(op nn.MeasureShare) func() {
+func (b *measurements) measureShare() func() {
 	if b.lastMeasure == nil {
 		return b.fail("a share of nothing")
 	}

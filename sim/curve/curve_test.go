@@ -94,7 +94,7 @@ func TestAFitRunsAsAnyWorkload(t *testing.T) {
 		t.Errorf("%d units done, memory %v", got.Samples.Done, got.Memory)
 	}
 
-	summary := lines.Summary(s)
+	summary := lines.SummaryWithin(s, 0)
 	for _, want := range []string{"2000 in 20 of 10000 epochs", "RMS error", "basis", "residue", "descent", "fitting"} {
 		if !strings.Contains(summary, want) {
 			t.Errorf("the summary lacks %q:\n%s", want, summary)

@@ -157,7 +157,7 @@ func (d *Device) Use(backend nn.Backend, note string) {
 
 // Advised adds to an error about a device's memory what would need less.
 func Advised(err error) error {
-	if _, _, short := nn.Short(err); !short {
+	if !nn.Short(err) {
 		return err
 	}
 	return fmt.Errorf("%w; a smaller batch needs less", err)
@@ -172,7 +172,7 @@ func Begin[T any](ctx context.Context, d *Device, device string, begin func() (T
 			d.leave()
 			d.Backend, d.Note = d.Processor, Advised(err).Error()
 			task, err = begin()
-		} else if _, _, short := nn.Short(err); short || nn.Lost(err) {
+		} else if nn.Short(err) || nn.Lost(err) {
 			err = lacking(device, Advised(err))
 		}
 	}

@@ -136,12 +136,8 @@ func Lost(err error) bool {
 	return errors.As(err, &lost)
 }
 
-// Short reports whether an error means that a device has too little memory, with the bytes asked for and free.
-func Short(err error) (asked, free int64, short bool) {
+// Short reports whether an error means that a device has too little memory.
+func Short(err error) bool {
 	var memory interface{ Short() (asked, free int64) }
-	if errors.As(err, &memory) {
-		asked, free = memory.Short()
-		return asked, free, true
-	}
-	return 0, 0, false
+	return errors.As(err, &memory)
 }

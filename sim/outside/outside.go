@@ -43,24 +43,6 @@ type Loop struct {
 	Notes []string
 }
 
-// Join waits until a loop has greeted, done is closed or ctx ends. The greeting is nil in the last two cases.
-func Join(ctx context.Context, r *loop.Ring, done <-chan struct{}) (g *loop.Greeting, err error) {
-	waiting, stop := context.WithCancel(ctx)
-	defer stop()
-	go func() {
-		select {
-		case <-done:
-			stop()
-		case <-waiting.Done():
-		}
-	}()
-	err = loop.Wait(waiting.Done(), func() (bool, error) {
-		g, err = r.Greeting()
-		return g != nil, err
-	})
-	return g, err
-}
-
 // Maker makes the one task of a loop.
 type Maker struct{ *Loop }
 

@@ -353,7 +353,11 @@ func TestSettingsAreInForceAlthoughThePatchesStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := &outside.Loop{Ring: ring}
-	if l.Greeting, err = outside.Join(t.Context(), ring, nil); err != nil {
+	err = loop.Wait(t.Context().Done(), func() (bool, error) {
+		l.Greeting, err = ring.Greeting()
+		return l.Greeting != nil, err
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 	shelf, err := outside.Table(l.Greeting)

@@ -41,7 +41,7 @@ func (r *Reconstruction) prepareComparer(ctx context.Context) error {
 	}
 	r.closeComparer()
 	c, err := newComparer(ctx, r.device.Backend, like.DType, s.Size, w, r.truth.object.Amplitude)
-	if _, _, short := nn.Short(err); short {
+	if nn.Short(err) {
 		return nil
 	}
 	if err != nil {

@@ -92,7 +92,7 @@ func admits(b nn.Backend, s *Settings) error {
 
 // advised adds to an error about a device's memory what would need less.
 func advised(err error) error {
-	if _, _, short := nn.Short(err); !short {
+	if !nn.Short(err) {
 		return err
 	}
 	return fmt.Errorf("%w; a smaller size or object_size needs less", err)

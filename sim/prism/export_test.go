@@ -1,6 +1,16 @@
 package prism
 
-import "prismtop/sim/nn"
+import (
+	"context"
+
+	"prismtop/sim/nn"
+	"prismtop/sim/picture"
+)
+
+// New prepares a reconstruction of an object.
+func New(ctx context.Context, s Settings, object *picture.Object, device Device) (*Reconstruction, error) {
+	return newReconstruction(ctx, s, Inputs{Object: object}, device)
+}
 
 // QuickPass is how far passes lie apart before an output is kept.
 const QuickPass = quickPass

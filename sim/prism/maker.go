@@ -140,7 +140,7 @@ func (m Maker) New(ctx context.Context, v settings.Values, in workload.Inputs) (
 	if err != nil && device.beside() && ctx.Err() == nil && (errors.As(err, &failed) || nn.Lost(err)) {
 		if s.Device != "auto" {
 			device.Close()
-			if _, _, short := nn.Short(err); short {
+			if nn.Short(err) {
 				err = fmt.Errorf("%w; device = cpu uses no GPU memory", advised(err))
 			}
 			return nil, &settings.KeyError{Key: settings.Device,

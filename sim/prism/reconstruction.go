@@ -13,7 +13,6 @@ import (
 	"prismtop/profiles/settings"
 	"prismtop/sim/nn"
 	"prismtop/sim/optics"
-	"prismtop/sim/picture"
 	"prismtop/sim/workload"
 )
 
@@ -51,12 +50,7 @@ type Reconstruction struct {
 	saved    profiles.Values // the quality of what was saved
 }
 
-// New prepares a reconstruction of an object. Errors name the setting.
-func New(ctx context.Context, s Settings, object *picture.Object, device Device) (*Reconstruction, error) {
-	return newReconstruction(ctx, s, Inputs{Object: object}, device)
-}
-
-// newReconstruction is New from inputs, which may be measurements.
+// newReconstruction prepares a reconstruction of an object or of measurements. Errors name the setting.
 func newReconstruction(ctx context.Context, s Settings, in Inputs, device Device) (*Reconstruction, error) {
 	if err := admits(device.Backend, &s); err != nil {
 		return nil, err

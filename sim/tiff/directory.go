@@ -124,7 +124,7 @@ func Is(head []byte) bool {
 func Open(r io.ReaderAt, size int64) (*File, error) {
 	// Directories that do not overlap take no more than the file; each is read twice at most.
 	t := &File{r: r, size: size, order: binary.LittleEndian, read: 8, budget: 2 * size}
-	head, err := t.bytes(0, 8, nil)
+	head, err := t.bytes(0, 8)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func Open(r io.ReaderAt, size int64) (*File, error) {
 	if n := t.order.Uint16(head[4:]); n != 8 {
 		return nil, fmt.Errorf("BigTIFF with offsets of %d bytes: must be 8", n)
 	}
-	head, err = t.bytes(8, 8, nil)
+	head, err = t.bytes(8, 8)
 	if err != nil {
 		return nil, err
 	}
@@ -147,15 +147,12 @@ func Open(r io.ReaderAt, size int64) (*File, error) {
 	return t, nil
 }
 
-// bytes reads n bytes into buf, or into a new slice if that is too short.
-func (t *File) bytes(at, n uint64, buf []byte) ([]byte, error) {
+// bytes reads n bytes.
+func (t *File) bytes(at, n uint64) ([]byte, error) {
 	if at > uint64(t.size) || n > uint64(t.size)-at {
 		return nil, fmt.Errorf("%d bytes at %d are outside the file of %d bytes: is it truncated?", n, at, t.size)
 	}
-	if uint64(cap(buf)) < n {
-		buf = make([]byte, n)
-	}
-	buf = buf[:n]
+	buf := make([]byte, n)
 	got, err := t.r.ReadAt(buf, int64(at))
 	if got == len(buf) {
 		return buf, nil
@@ -202,7 +199,7 @@ func (t *File) shape() shape {
 
 // tags reads the number of tags of a page's directory.
 func (t *File) tags(at uint64) (uint64, error) {
-	head, err := t.bytes(at, t.shape().count, nil)
+	head, err := t.bytes(at, t.shape().count)
 	if err != nil {
 		return 0, err
 	}
@@ -231,7 +228,7 @@ func (t *File) next(at uint64) (uint64, error) {
 		return 0, err
 	}
 	s := t.shape()
-	b, err := t.bytes(at+s.count+n*s.entry, s.offset, nil)
+	b, err := t.bytes(at+s.count+n*s.entry, s.offset)
 	if err != nil {
 		return 0, err
 	}
@@ -302,7 +299,7 @@ func (t *File) directory(page int, at uint64) (*Directory, error) {
 	}
 	var table []byte
 	if err == nil {
-		table, err = t.bytes(at+s.count, n*s.entry, nil)
+		table, err = t.bytes(at+s.count, n*s.entry)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("page %d: %w", page, err)
@@ -364,7 +361,7 @@ func (d *Directory) data(tag uint16) (field, []byte, error) {
 	if err := d.file.spend(f.count * size); err != nil {
 		return f, nil, d.Fault(tag, "%w", err)
 	}
-	b, err := d.file.bytes(d.file.offset(f.value[:]), f.count*size, nil)
+	b, err := d.file.bytes(d.file.offset(f.value[:]), f.count*size)
 	if err != nil {
 		return f, nil, d.Fault(tag, "%w", err)
 	}

@@ -69,8 +69,8 @@ func (d *Directory) Layout() (*Page, error) {
 }
 
 // side reads a tag that counts pixels.
-func (p *Page) side(tag uint16, missing uint64) (int, error) {
-	v, err := p.Number(tag, missing)
+func (p *Page) side(tag uint16) (int, error) {
+	v, err := p.Number(tag, 0)
 	if err == nil && (v < 1 || v > math.MaxInt32) {
 		err = p.Fault(tag, "%d: must be 1 to %d", v, math.MaxInt32)
 	}
@@ -78,10 +78,10 @@ func (p *Page) side(tag uint16, missing uint64) (int, error) {
 }
 
 func (p *Page) readSides() (err error) {
-	if p.Width, err = p.side(tagWidth, 0); err != nil {
+	if p.Width, err = p.side(tagWidth); err != nil {
 		return err
 	}
-	p.Height, err = p.side(tagLength, 0)
+	p.Height, err = p.side(tagLength)
 	return err
 }
 
@@ -207,10 +207,10 @@ func (p *Page) readBlocks() (err error) {
 	widthTag := uint16(tagWidth)
 	if _, p.tiled = p.fields[tagTileWidth]; p.tiled {
 		widthTag = tagTileWidth
-		if p.blockWidth, err = p.side(tagTileWidth, 0); err != nil {
+		if p.blockWidth, err = p.side(tagTileWidth); err != nil {
 			return err
 		}
-		if p.blockHeight, err = p.side(tagTileLength, 0); err != nil {
+		if p.blockHeight, err = p.side(tagTileLength); err != nil {
 			return err
 		}
 	} else {

@@ -34,7 +34,7 @@ func (f *runFlags) report(cmd *cobra.Command, show cli.Live, look screen.Options
 	go show.Aggregator.Run(aggregating, 100*time.Millisecond)
 	printed := inLines(look)
 	printed.Quiet = cli.Quiet(cmd)
-	lines.PlainNotifying(context.Background(), cmd.ErrOrStderr(), show, printed, time.Second)
+	lines.Plain(context.Background(), cmd.ErrOrStderr(), show, printed, time.Second)
 	err := show.Wait()
 	<-aggregating.Done()
 	for range show.Snapshots() { // until the last snapshot

@@ -418,7 +418,7 @@ func (f *sweepFlags) open(ctx context.Context, flags *pflag.FlagSet, arg string)
 		folder, err := sweep.Open(ctx, arg)
 		return folder, true, err
 	}
-	p, text, err := f.read(ctx, flags, arg)
+	p, text, err := f.read(flags, arg)
 	if err != nil {
 		return nil, false, err
 	}
@@ -454,8 +454,7 @@ func isCommand(args []string) error {
 }
 
 // read reads the plan of a file, or makes one of flags.
-func (f *sweepFlags) read(ctx context.Context, flags *pflag.FlagSet, arg string) (p *sweep.Plan, text []byte,
-	err error) {
+func (f *sweepFlags) read(flags *pflag.FlagSet, arg string) (p *sweep.Plan, text []byte, err error) {
 	given := f.plan
 	given.Pairing = sweep.Pairing(f.pairing)
 	if f.memory != "" {

@@ -187,7 +187,7 @@ func goOn(ctx context.Context, show cli.Live, look screen.Options, host *session
 		}
 	}()
 	for {
-		last = lines.PlainNotifying(aside, os.Stderr, show, inLines(look), logInterval)
+		last = lines.Plain(aside, os.Stderr, show, inLines(look), logInterval)
 		if aside.Err() != nil || !host.Over(aside, show) {
 			stop()
 			<-returned

@@ -15,7 +15,7 @@ func TestASummaryHasTheResultOfAFork(t *testing.T) {
 	s.Effects = append([]profiles.Effect{}, s.Effects...)
 	s.Effects[0].Fork = &profiles.Fork{Arm: 50, Done: 8,
 		Rows: []profiles.ForkRow{{Difference: 0.1, Low: 0.05, High: 0.15}}}
-	if text := Summary(&s); !strings.Contains(text, "    Forked 8 times over 50 iterations: ") || !strings.Contains(text, "+0.10 [+0.05, +0.15]") {
+	if text := SummaryWithin(&s, 0); !strings.Contains(text, "    Forked 8 times over 50 iterations: ") || !strings.Contains(text, "+0.10 [+0.05, +0.15]") {
 		t.Errorf("the summary is\n%s", text)
 	}
 }
@@ -25,7 +25,7 @@ func TestASummaryHasAReplicationThatWasCutOff(t *testing.T) {
 	s := *tuitest.Finished()
 	s.Effects = append([]profiles.Effect{}, s.Effects...)
 	s.Effects[0].Replica = &profiles.AblationRow{Key: "amp", Sequential: true, Groups: 3, Effect: math.NaN(), Low: math.Inf(-1), High: math.Inf(1)}
-	if text := Summary(&s); !strings.Contains(text, "    switched back and forth in 3 groups of four blocks, not decided: the run ended first") {
+	if text := SummaryWithin(&s, 0); !strings.Contains(text, "    switched back and forth in 3 groups of four blocks, not decided: the run ended first") {
 		t.Errorf("the summary is\n%s", text)
 	}
 }

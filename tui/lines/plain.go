@@ -19,15 +19,10 @@ import (
 )
 
 // Plain reports a run in single lines of text, for runs without a screen: rewritten in place on a
-// terminal, otherwise a new line every interval. It returns the newest snapshot, nil if there was
-// none, when the run ends, its snapshots end, or ctx is done. It only reads snapshots and never
-// delays the run.
-func Plain(ctx context.Context, w io.Writer, source control.Source, interval time.Duration) *profiles.Snapshot {
-	return PlainNotifying(ctx, w, source, Options{}, interval)
-}
-
-// PlainNotifying is Plain that also sends the notices of o if w is a terminal.
-func PlainNotifying(ctx context.Context, w io.Writer, source control.Source, o Options,
+// terminal, to which it also sends the notices of o, otherwise a new line every interval. It returns the newest
+// snapshot, nil if there was none, when the run ends, its snapshots end, or ctx is done. It only reads snapshots and
+// never delays the run.
+func Plain(ctx context.Context, w io.Writer, source control.Source, o Options,
 	interval time.Duration) *profiles.Snapshot {
 	o = o.withDefaults()
 	p := plain{w: w, quiet: o.Quiet, rewrite: terminal.IsTerminal(w), notices: notice.New(o.Notices, o.Environ)}

@@ -35,7 +35,7 @@ func (p *pages) String() string {
 func TestPlainReportsUntilTheRunEnds(t *testing.T) {
 	r, w := tuitest.NewRecorder(), &pages{}
 	result := make(chan *profiles.Snapshot, 1)
-	go func() { result <- Plain(context.Background(), w, r, time.Hour) }()
+	go func() { result <- Plain(context.Background(), w, r, Options{}, time.Hour) }()
 	first := tuitest.Running()
 	first.Log = []profiles.LogLine{{At: time.Second, Text: "europa.jpg padded"}}
 	r.Feed <- first
@@ -59,14 +59,14 @@ func TestPlainReportsUntilTheRunEnds(t *testing.T) {
 func TestPlainEndsWithItsContextAndItsSnapshots(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if got := Plain(ctx, &pages{}, tuitest.NewRecorder(), time.Second); got != nil {
+	if got := Plain(ctx, &pages{}, tuitest.NewRecorder(), Options{}, time.Second); got != nil {
 		t.Errorf("got a snapshot that never came: %v", got)
 	}
 	r := tuitest.NewRecorder()
 	s := tuitest.Running()
 	r.Feed <- s
 	close(r.Feed)
-	if got := Plain(context.Background(), &pages{}, r, time.Second); got != s {
+	if got := Plain(context.Background(), &pages{}, r, Options{}, time.Second); got != s {
 		t.Error("the newest snapshot was not returned")
 	}
 }
@@ -86,15 +86,15 @@ func TestPlainRewritesItsLineOnATerminal(t *testing.T) {
 }
 
 func TestSummaryTellsTheRun(t *testing.T) {
-	tuitest.Golden(t, "summary", Summary(tuitest.Finished()))
-	tuitest.Golden(t, "summary-failed", Summary(tuitest.Failed()))
-	tuitest.Golden(t, "summary-preparing", Summary(tuitest.Preparing()))
-	for i, line := range strings.Split(Summary(tuitest.Finished()), "\n") {
+	tuitest.Golden(t, "summary", SummaryWithin(tuitest.Finished(), 0))
+	tuitest.Golden(t, "summary-failed", SummaryWithin(tuitest.Failed(), 0))
+	tuitest.Golden(t, "summary-preparing", SummaryWithin(tuitest.Preparing(), 0))
+	for i, line := range strings.Split(SummaryWithin(tuitest.Finished(), 0), "\n") {
 		if len([]rune(line)) > 100 {
 			t.Errorf("line %d is %d wide", i, len([]rune(line)))
 		}
 	}
-	if n := strings.Count(Summary(tuitest.Finished()), "\n"); n > 30 {
+	if n := strings.Count(SummaryWithin(tuitest.Finished(), 0), "\n"); n > 30 {
 		t.Errorf("the summary is %d lines, more than a screen", n)
 	}
 }
@@ -103,7 +103,7 @@ func TestSummarySaysWhatWasNotMeasuredAndWhy(t *testing.T) {
 	s := tuitest.Trainer()
 	s.Memory.PeakRSS, s.Memory.Reason = 0, "/proc/self/status: permission denied"
 	s.Own.Dropped = 3
-	got := Summary(s)
+	got := SummaryWithin(s, 0)
 	for _, want := range []string{"peak RSS – (/proc/self/status: permission denied)", "(trainer pattern: each sample is measured once)",
 		"dropped      3 records"} {
 		if !strings.Contains(got, want) {
@@ -122,7 +122,7 @@ func TestSummarySaysWhyNoGPUWasUsed(t *testing.T) {
 		s := tuitest.Finished()
 		tuitest.Set(s, "device", tt.setting)
 		s.Run.Device = tt.device
-		if got := Summary(s); strings.Contains(got, line) != tt.want || strings.Contains(got, "auto is") != tt.want {
+		if got := SummaryWithin(s, 0); strings.Contains(got, line) != tt.want || strings.Contains(got, "auto is") != tt.want {
 			t.Errorf("device = %s on %s:\n%s", tt.setting, tt.device, got)
 		}
 	}
@@ -133,7 +133,7 @@ func TestSummaryCountsInWords(t *testing.T) {
 	s := tuitest.Finished()
 	s.Whole.Total.N, s.Index, s.Results, s.Run.Units, s.Run.Passes = 1, 2, nil, 1, 1
 	s.Effects = make([]profiles.Effect, summaryEffects+1)
-	got := Summary(s)
+	got := SummaryWithin(s, 0)
 	for _, want := range []string{"   2 in 0 of 1 sample\n", "ms, 1 iteration\n", "(warm-up after a compilation or change left out; shares of sums)\n", "1 earlier one left out, none of them with a result\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the summary lacks %q:\n%s", want, got)
@@ -147,7 +147,7 @@ func TestSummaryKeepsResults(t *testing.T) {
 	decided := profiles.Effect{Change: profiles.Change{Key: "amp", Before: "off", After: "bf16"}, Enough: true, Shift: -0.2, Low: -0.25, High: -0.15}
 	s.Effects = append([]profiles.Effect{decided, decided}, make([]profiles.Effect, summaryEffects)...)
 	s.Before = profiles.Before{Iterations: 7400, Changes: 2}
-	got := Summary(s)
+	got := SummaryWithin(s, 0)
 	for _, want := range []string{"changes      2 earlier ones left out, none of them with a result", "restarted    after 7400 iterations and 2 changes, which are not in these numbers"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the summary lacks %q:\n%s", want, got)
@@ -157,11 +157,11 @@ func TestSummaryKeepsResults(t *testing.T) {
 		t.Errorf("%d of 2 results are there:\n%s", n, got)
 	}
 	s.Caches[0].Gross, s.Caches[0].GrossLow, s.Caches[0].GrossHigh, s.Caches[0].Saved, s.Caches[0].Spent = 152e6, -4e6, 387e6, 152e6, 0
-	if got := Summary(s); !strings.Contains(got, "saving undecided [−4, 387] ms") {
+	if got := SummaryWithin(s, 0); !strings.Contains(got, "saving undecided [−4, 387] ms") {
 		t.Errorf("a saving whose interval holds 0:\n%s", got)
 	}
 	s.Caches[0].GrossLow, s.Caches[0].GrossHigh = 2e6, 3960e6
-	if got := Summary(s); !strings.Contains(got, "saved 0.002 to 3.960 s") {
+	if got := SummaryWithin(s, 0); !strings.Contains(got, "saved 0.002 to 3.960 s") {
 		t.Errorf("a saving of which only its interval can be said:\n%s", got)
 	}
 }
@@ -169,13 +169,13 @@ func TestSummaryKeepsResults(t *testing.T) {
 // The time outside the phases is a line of its own where it is more than a little.
 func TestSummaryShowsTheTimeBetweenPhases(t *testing.T) {
 	s := tuitest.Finished()
-	if got := Summary(s); strings.Contains(got, "between phases") {
+	if got := SummaryWithin(s, 0); strings.Contains(got, "between phases") {
 		t.Errorf("the phases are the whole time:\n%s", got)
 	}
 	for id := range s.Whole.Phases {
 		s.Whole.Phases[id].Share /= 2
 	}
-	if got := Summary(s); !strings.Contains(got, "    between phases                            50 %\n") {
+	if got := SummaryWithin(s, 0); !strings.Contains(got, "    between phases                            50 %\n") {
 		t.Errorf("half of the time is of no phase:\n%s", got)
 	}
 }
@@ -267,7 +267,7 @@ func TestTheRateIsTheWholeRunsOnceItEnded(t *testing.T) {
 func TestSummaryNeverCommandsTheTerminal(t *testing.T) {
 	s := tuitest.Failed()
 	s.Run.Object, s.Err, s.Memory.Reason = "a\x1b[2Jb", "c\x1b]0;d\a", "e\rf"
-	if got := Summary(s) + Progress(s); strings.ContainsAny(got, "\x1b\a\r") {
+	if got := SummaryWithin(s, 0) + Progress(s); strings.ContainsAny(got, "\x1b\a\r") {
 		t.Errorf("control characters: %q", got)
 	}
 }
@@ -277,7 +277,7 @@ func TestASummaryIsWrappedAtWords(t *testing.T) {
 	s, long := tuitest.Finished(), tuitest.Finished()
 	s.Alerts = []profiles.Alert{{What: "The measurement cache drops what is asked for again, and that takes longer than what it saves."}}
 	long.Run.Object = strings.Repeat("longer-than-a-line-", 20)
-	whole := Summary(s)
+	whole := SummaryWithin(s, 0)
 	if SummaryWithin(s, 0) != whole || SummaryWithin(s, 1000) != whole {
 		t.Error("a summary with room is not left as it is")
 	}
@@ -324,7 +324,7 @@ func TestUnitsOfAnUnknownNumberAreCounted(t *testing.T) {
 	if got := Progress(s); strings.Contains(got, "/0") || !strings.Contains(got, "sample 38 ·") {
 		t.Errorf("progress: %q", got)
 	}
-	if got := Summary(s); strings.Contains(got, "of 0") {
+	if got := SummaryWithin(s, 0); strings.Contains(got, "of 0") {
 		t.Errorf("summary:\n%s", got)
 	}
 }

@@ -17,14 +17,9 @@ import (
 	"prismtop/tui/words"
 )
 
-// Summary summarises a run in one screen of plain text: identity, progress, times of the newest
-// stage, memory, caches, effects of changes, and quality. Lines end in "\n".
-func Summary(s *profiles.Snapshot) string {
-	return SummaryWithin(s, 0)
-}
-
-// SummaryWithin is Summary for a terminal with the given number of columns: longer lines are
-// broken at spaces and continued with an indent. 0 means no limit.
+// SummaryWithin summarises a run in one screen of plain text: identity, progress, times of the newest
+// stage, memory, caches, effects of changes, and quality. Lines end in "\n"; those longer than a terminal's
+// columns are broken at spaces and continued with an indent. 0 means no limit.
 func SummaryWithin(s *profiles.Snapshot, columns int) string {
 	return SummaryAs(s, s.State.String(), machine.Processors(), columns)
 }

@@ -29,7 +29,7 @@ func TestSamplesWithoutAThresholdAreDone(t *testing.T) {
 	if strings.Contains(text, "limit") || strings.Contains(text, "converged") || strings.Count(text, "done") != 3 {
 		t.Errorf("three samples without a threshold:\n%s", text)
 	}
-	if text := lines.Summary(s); strings.Contains(text, "converged") {
+	if text := lines.SummaryWithin(s, 0); strings.Contains(text, "converged") {
 		t.Errorf("the summary counts what cannot be:\n%s", text)
 	}
 }

@@ -44,7 +44,7 @@ func (a *asking) value(key string) (value string, pending bool) {
 	if asked != words.SettingsOf(a.snap).Get(key) {
 		return asked, true
 	}
-	value, _ = settingValue(a.snap, key)
+	value = settingValue(a.snap, key)
 	return value, false
 }
 
@@ -319,7 +319,7 @@ type wish struct {
 // fulfilled in time.
 func (w wishes) settle(s *profiles.Snapshot, now time.Time) {
 	for key, v := range w {
-		current, _ := settingValue(s, key)
+		current := settingValue(s, key)
 		if words.Waits(s, key) {
 			current = s.Next.Get(key)
 		}
@@ -331,15 +331,14 @@ func (w wishes) settle(s *profiles.Snapshot, now time.Time) {
 
 // settingValue returns a setting's value in a snapshot, as text. The learning rate is the one in
 // use, which a schedule may have lowered.
-func settingValue(s *profiles.Snapshot, key string) (string, bool) {
+func settingValue(s *profiles.Snapshot, key string) string {
 	if s == nil {
-		return "", false
+		return ""
 	}
 	if key != "" && key == words.SettingsOf(s).Table().Roles().Rate {
 		if now := s.Of(key).Latest; now > 0 && !math.IsInf(now, 0) {
-			return words.FormatRate(now), true
+			return words.FormatRate(now)
 		}
 	}
-	value := words.SettingsOf(s).Get(key)
-	return value, value != ""
+	return words.SettingsOf(s).Get(key)
 }

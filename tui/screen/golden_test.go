@@ -233,7 +233,7 @@ func FuzzSnapshots(f *testing.F) {
 		s.Changes[0].Iteration, s.Own.Dropped = n, n
 		m, _ := screen(t, w, h, Options{}, colorprofile.ANSI256, s)
 		checkFrame(t, m, w, h)
-		lines.Summary(s)
+		lines.SummaryWithin(s, 0)
 		lines.Progress(s)
 	})
 }

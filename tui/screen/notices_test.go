@@ -68,7 +68,7 @@ func TestNoticesReachTheTerminal(t *testing.T) {
 	})
 	t.Run("plain", func(t *testing.T) {
 		x := ptytest.Open(t, 80, 24)
-		lines.PlainNotifying(context.Background(), x.TTY(), run(), lines.Options{Notices: notice.OSC9, Environ: []string{}}, time.Hour)
+		lines.Plain(context.Background(), x.TTY(), run(), lines.Options{Notices: notice.OSC9, Environ: []string{}}, time.Hour)
 		once(t, x)
 	})
 	t.Run("a file", func(t *testing.T) {

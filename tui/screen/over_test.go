@@ -62,7 +62,7 @@ func TestPanesOfARunThatIsOverPromiseNothing(t *testing.T) {
 func TestTheSummaryNamesTheLimit(t *testing.T) {
 	s := tuitest.OverAfter300()
 	s.EndedBy = "max_iterations = 300"
-	if text := lines.Summary(s); !strings.Contains(text, "finished by max_iterations = 300 after") {
+	if text := lines.SummaryWithin(s, 0); !strings.Contains(text, "finished by max_iterations = 300 after") {
 		t.Errorf("the summary:\n%s", text)
 	}
 }

@@ -353,7 +353,7 @@ func TestAlertsShowInTheHeader(t *testing.T) {
 	if got := strings.Split(frameOf(m), "\n")[0]; !strings.Contains(got, "▴ 2 alerts: !  00:01:42") {
 		t.Errorf("the header is %q", got)
 	}
-	if text := lines.Summary(s); !strings.Contains(text, "  warning      3 of the last 10 samples ended") || !strings.Contains(text, "  notice       The mask cache costs") {
+	if text := lines.SummaryWithin(s, 0); !strings.Contains(text, "  warning      3 of the last 10 samples ended") || !strings.Contains(text, "  notice       The mask cache costs") {
 		t.Errorf("the summary is\n%s", text)
 	}
 	for w := layout.MinWidth; w < 200; w += 7 {

@@ -113,12 +113,6 @@ var registry = sync.OnceValues(func() (figures []Figure, quantities map[string]q
 	return figures, file.Quantities
 })
 
-// Figures returns every figure of the documents, in their order.
-func Figures() []Figure {
-	figures, _ := registry()
-	return slices.Clone(figures)
-}
-
 // facts returns a report's numbers as a tree of names, in which the entries of lists have names too.
 func (r *Report) facts() (tree map[string]any) {
 	all := map[string]any{"model": r.Model, "measurement": r.Measurement, "amp_worst": r.worst()}

@@ -58,7 +58,7 @@ func (t *Task) use(ctx context.Context, v settings.Values) error {
 		t.programs = slices.Insert(slices.Delete(t.programs, i, i+1), 0, p)
 	} else {
 		p, err := t.load(ctx, o, t.device.Backend, t.state)
-		if _, _, short := nn.Short(err); short && len(t.programs) > 1 {
+		if nn.Short(err) && len(t.programs) > 1 {
 			for _, kept := range t.programs[1:] {
 				kept.exe.Close()
 			}

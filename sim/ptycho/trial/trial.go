@@ -118,7 +118,7 @@ type Devices struct {
 // Run runs a trial. Too little memory of a GPU is an error that begins with Exceeded.
 func (j Job) Run(ctx context.Context, on Devices) (r *Result, err error) {
 	defer func() {
-		if _, _, short := nn.Short(err); short {
+		if nn.Short(err) {
 			err = fmt.Errorf("%s: %w", Exceeded, err)
 		}
 	}()

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"prismtop/sim/nn"
@@ -64,12 +63,6 @@ var modes = map[string]mode{
 type Report struct {
 	Operators []Operator `json:"operators"`
 	Trainings []Training `json:"trainings"`
-}
-
-// OK reports whether everything was within its limit.
-func (r *Report) OK() bool {
-	return !slices.ContainsFunc(r.Operators, func(o Operator) bool { return !o.OK }) &&
-		!slices.ContainsFunc(r.Trainings, func(t Training) bool { return !t.OK })
 }
 
 // Operator is an operator in a mode of mixed precision.

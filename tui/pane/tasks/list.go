@@ -220,7 +220,7 @@ func (p *table) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style
 	}
 	p.picked = min(p.picked, len(t.List)-1)
 	at := p.picked
-	running, _ := t.TaskOf(s.Unit)
+	running := t.TaskOf(s.Unit)
 	if !p.Focus && running >= 0 { // follow the running one
 		at = running
 	}
@@ -275,7 +275,7 @@ func state(c *chart.Canvas, x, y, i int, s *profiles.Snapshot) {
 	styles := [...]theme.Style{profiles.TaskWaiting: theme.Faint, profiles.TaskRunning: theme.Current,
 		profiles.TaskDone:   theme.Good,
 		profiles.TaskFailed: theme.Bad, profiles.TaskCancelled: theme.Warn, profiles.TaskUnavailable: theme.Warn}
-	if running, _ := s.Tasks.TaskOf(s.Unit); running == i && task.State == profiles.TaskRunning &&
+	if s.Tasks.TaskOf(s.Unit) == i && task.State == profiles.TaskRunning &&
 		task.Iterations > 0 && !words.Ended(s.State) {
 		share := min(float64(s.InUnit+1)/float64(task.Iterations), 1)
 		const bar = 6

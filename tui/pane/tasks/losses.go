@@ -67,7 +67,7 @@ func curvesOf(s *profiles.Snapshot) (all []curveOf) {
 	whole := s.Of(t.Loss).Curve
 	newest := map[int]profiles.Curve{}
 	take := func(unit int, first, last int64) {
-		task, _ := t.TaskOf(unit)
+		task := t.TaskOf(unit)
 		if task < 0 {
 			return
 		}
