@@ -3,9 +3,11 @@ package sim_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -156,20 +158,28 @@ func violations(pkgs []pkg) []string {
 	return found
 }
 
-// list asks the go command for every package of the module.
-func list(t *testing.T) []pkg {
-	t.Helper()
+// listed asks the go command once for every package of the module.
+var listed = sync.OnceValues(func() (pkgs []pkg, err error) {
 	out, err := exec.Command("go", "list", "-e", "-json=ImportPath,Imports", module+"/...").Output()
 	if err != nil {
-		t.Fatalf("go list: %v", err)
+		return nil, fmt.Errorf("go list: %w", err)
 	}
-	var pkgs []pkg
 	for decoder := json.NewDecoder(bytes.NewReader(out)); decoder.More(); {
 		var p pkg
 		if err := decoder.Decode(&p); err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		pkgs = append(pkgs, p)
+	}
+	return pkgs, nil
+})
+
+// list returns the packages of the module.
+func list(t *testing.T) []pkg {
+	t.Helper()
+	pkgs, err := listed()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return pkgs
 }

@@ -120,7 +120,7 @@ func comparison(t *testing.T) func(t *testing.T, op nn.Op, in []nntest.Array, ou
 		if rounded := appliedAs(t, pairs[1], op, nn.Exact, in, nntest.Result{Shape: out, DType: tensor.BFloat16}); !slices.Equal(rounded, roundedTo16(got)) {
 			t.Error("results in bfloat16 are not the rounded ones")
 		}
-		for threads := 2; threads <= 4; threads++ {
+		for _, threads := range several() {
 			if !slices.Equal(applied(t, pairs[threads], op, nn.Exact, in, out), got) {
 				t.Errorf("%d threads give other bits", threads)
 			}
@@ -191,7 +191,7 @@ func TestPairsMultiplyByWinograd(t *testing.T) {
 			if slices.Equal(got, want) {
 				t.Error("the algorithm was not used")
 			}
-			for threads := 2; threads <= 4; threads++ {
+			for _, threads := range several() {
 				if !slices.Equal(output(t, openPairs(t, threads), m, plan, input), got) {
 					t.Errorf("%d threads give other bits", threads)
 				}
