@@ -1,6 +1,7 @@
 package profiles
 
 import (
+	"errors"
 	"slices"
 
 	"prismtop/profiles/settings"
@@ -117,6 +118,18 @@ func (k CommandKind) Refused() string {
 		return text
 	}
 	return "no " + string(k)
+}
+
+// ErrUnanswered reports a command that was sent to a run in another process, which has not answered in time: it may
+// still carry the command out.
+var ErrUnanswered = errors.New("not answered yet: the run is busy or its process stopped, and may still do it")
+
+// Failed says that a command was refused, or was not answered, with the reason.
+func (k CommandKind) Failed(why error) string {
+	if errors.Is(why, ErrUnanswered) {
+		return string(k) + ": " + why.Error()
+	}
+	return k.Refused() + ": " + why.Error()
 }
 
 // Kinds are the kinds of commands that a run is able to carry out, or that a screen may ask for.

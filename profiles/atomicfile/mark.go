@@ -22,7 +22,7 @@ func Replaceable(own func(path string) bool, paths ...string) error {
 	if len(taken) == 0 || slices.ContainsFunc(taken, own) {
 		return nil
 	}
-	return fmt.Errorf("%s exists, and nothing says that prismtop wrote it: choose another name", taken[0])
+	return fmt.Errorf("%s exists, and nothing says that prismtop wrote it for this: choose another name", taken[0])
 }
 
 // Mark tells a file of prismtop by the beginning of its text: what merely mentions prismtop has none.

@@ -102,7 +102,7 @@ func (c *Client) ask(asked *profiles.Command, limit time.Duration) error {
 	case <-c.done:
 		return errEnded
 	case <-late:
-		return errSilent
+		return profiles.ErrUnanswered
 	}
 }
 

@@ -159,6 +159,9 @@ func plain(err error) error {
 	if !errors.As(err, &failed) {
 		return err
 	}
+	if failed.Code() == sqlite3.SQLITE_IOERR_SHMSIZE { // the file beside a log could not grow, as in a full tmpfs
+		return errors.New("no space is left on its disk")
+	}
 	switch failed.Code() & 0xff {
 	case sqlite3.SQLITE_FULL:
 		return errors.New("the disk is full")

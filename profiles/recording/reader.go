@@ -144,6 +144,9 @@ func (r *Reader) Facts(ctx context.Context) (map[string]any, error) {
 		if err := rows.Scan(&key, &value); err != nil {
 			return nil, named(r.path, misread("its table recording", err))
 		}
+		if text, ok := value.(string); ok && strings.TrimSpace(text) == "" { // room for what was not written
+			value = ""
+		}
 		all[key] = value
 	}
 	return all, named(r.path, rows.Err())

@@ -149,14 +149,9 @@ func attachTo(cmd *cobra.Command, found attach.Found, look screen.Options, o att
 	case err != nil:
 		return err
 	}
-	select { // the run was told to end, or has ended
-	case err = <-ended:
-	case <-time.After(endLimit):
-		return nil
-	case <-cmd.Context().Done():
-		return cli.ErrInterrupted
-	}
-	if err != nil {
+	if err = awaitEnd(cmd.Context(), ended, endLimit); errors.Is(err, cli.ErrInterrupted) {
+		return err
+	} else if err != nil {
 		return fmt.Errorf("session %s: %w", found.ID, err)
 	}
 	if why != "" {
@@ -187,6 +182,22 @@ func exportsAttached(path string) *exporter {
 
 // endLimit is how long an attached screen waits for the end of a run that was told to end, to say how it ended.
 const endLimit = 10 * time.Second
+
+// errGoesOn reports a run that was told to end and has not in time.
+var errGoesOn = errors.New("it was told to end and does not answer, so that it may go on: prismtop sessions shows " +
+	"it, prismtop stop ends it")
+
+// awaitEnd waits for the end of a session that was told to end, or has ended, and returns the error of following it.
+func awaitEnd(ctx context.Context, ended <-chan error, limit time.Duration) error {
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(limit):
+		return errGoesOn
+	case <-ctx.Done():
+		return cli.ErrInterrupted
+	}
+}
 
 // missed lists what happened while no screen showed a run.
 func missed(a attach.Away, i attach.Info) string {

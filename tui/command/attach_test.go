@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -55,5 +56,17 @@ func TestANumberThatIsNothingKnown(t *testing.T) {
 		if err := attachJob(cmd, c.id, false, false, attach.Operator.String()); err == nil || err.Error() != c.want {
 			t.Errorf("%s of %q: %v, want %q", c.id, c.says, err, c.want)
 		}
+	}
+}
+
+// A run that was told to end and does not answer is reported: it may go on.
+func TestARunThatDoesNotEndInTimeIsReported(t *testing.T) {
+	ended := make(chan error, 1)
+	if err := awaitEnd(t.Context(), ended, time.Millisecond); !errors.Is(err, errGoesOn) {
+		t.Errorf("%v", err)
+	}
+	ended <- nil
+	if err := awaitEnd(t.Context(), ended, time.Hour); err != nil {
+		t.Errorf("%v", err)
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"prismtop/profiles/export/files"
 	"prismtop/profiles/preset"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/unit"
@@ -267,8 +266,7 @@ var continues = map[string]bool{
 	"preset": false, "config": false, "weights": false, "set": false,
 }
 
-// carried returns the flags that the command repeats which continues a run. Exports go to new files beside those of the
-// run, which have its part.
+// carried returns the flags that the command repeats which continues a run.
 func carried(flags *pflag.FlagSet) (line string) {
 	flags.Visit(func(f *pflag.Flag) {
 		if !continues[f.Name] {
@@ -279,9 +277,6 @@ func carried(flags *pflag.FlagSet) (line string) {
 			values = list.GetSlice()
 		}
 		for _, value := range values {
-			if t, err := files.Parse(value); err == nil && f.Name == "export" {
-				value = t.Format() + "=" + t.Next().Path
-			}
 			switch {
 			case f.Value.Type() != "bool":
 				line += " --" + f.Name + " " + shellWord(visible.Text(value))

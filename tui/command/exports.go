@@ -204,9 +204,25 @@ type handedOn struct {
 	done   chan struct{}
 }
 
-// targets reads those of --export.
+// exportTargets reads those of --export. A run that goes on from a checkpoint exports its part to new files beside
+// those that are there, which may have the part before; moved says so.
+func (f *runFlags) exportTargets() (targets []files.Target, moved []string, err error) {
+	targets, err = parseTargets(f.exports)
+	for i, t := range targets {
+		if f.keep.resumed == nil || err != nil {
+			break
+		}
+		if targets[i], err = t.Beside(); err == nil && targets[i].Path != t.Path {
+			moved = append(moved, fmt.Sprintf("%s goes to %s: %s stays, which may have the iterations before the "+
+				"checkpoint", t.Format(), targets[i].Path, t.Path))
+		}
+	}
+	return targets, moved, err
+}
+
+// targets reads those of --export, of which none may be standard output.
 func (f *runFlags) targets() ([]files.Target, error) {
-	targets, err := parseTargets(f.exports)
+	targets, _, err := f.exportTargets()
 	if i := slices.IndexFunc(targets, files.Target.Stdout); i >= 0 && err == nil {
 		err = fmt.Errorf("%q: must be the path of a file: standard output is the summary's; prismtop export RUN %s "+
 			"prints a recorded run", f.exports[i], f.exports[i])

@@ -225,6 +225,9 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) (failed error) {
 	maker := makes(gpu.Devices())
 	joined, notes := f.record.join(cmd.Context(), f.keep.resumed, print)
 	notes = append(notes, f.record.announce(cmd.Flags())...)
+	if _, moved, err := f.exportTargets(); err == nil {
+		notes = append(notes, moved...)
+	}
 	if seen, ok := needs(cmd.Context(), maker, v, gpu); ok {
 		notes = append(notes, "needs "+memoryText(&seen))
 	}

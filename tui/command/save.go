@@ -102,7 +102,7 @@ func (f *runFlags) claim(ctx context.Context, v settings.Values) error {
 			_ = c.Read(r[0], r[1]) // a pipe cannot be replaced; for other errors, reading it says why
 		}
 	}
-	targets, err := parseTargets(f.exports)
+	targets, _, err := f.exportTargets()
 	if err != nil {
 		return fmt.Errorf("flag --export: %w", err)
 	}

@@ -95,6 +95,7 @@ func (s *showing) attached(ctx context.Context, v *serve.Visitor, found attach.F
 		var err error
 		why, err = client.Run(receiving)
 		ended <- err
+		close(ended)
 	}()
 	look, on := s.look, v.Streams()
 	look.ASCII = s.ascii(on.Environ)
@@ -104,17 +105,15 @@ func (s *showing) attached(ctx context.Context, v *serve.Visitor, found attach.F
 	look.Leave = screen.Leave{Text: fmt.Sprintf("prismtop: session %s goes on\n", found.ID), OnHangup: true,
 		Always: true, Greeting: greeting(client, time.Now(), look.Keys), Missed: stalled(client.Away())}
 	err = screen.Run(ctx, client, look)
-	if err == nil { // the run was told to end, or has ended
-		select {
-		case err = <-ended:
-			ended <- err
-		case <-time.After(endLimit):
-		case <-ctx.Done():
-		}
+	following := err == nil // the run was told to end, or has ended
+	if following {
+		err = awaitEnd(ctx, ended, endLimit)
 	}
 	stop()
-	if lost := <-ended; err == nil && lost != nil {
-		err = fmt.Errorf("session %s: %w", found.ID, lost)
+	for range ended { // until it follows no more
+	}
+	if following && err != nil && !errors.Is(err, cli.ErrInterrupted) {
+		err = fmt.Errorf("session %s: %w", found.ID, err)
 	}
 	if err == nil && why != "" {
 		v.Log(fmt.Sprintf("session %s has ended: %s", found.ID, why))

@@ -117,9 +117,9 @@ func (d *Deck) Arrangement(name string) *Arrangement {
 	return &d.Arrangements[0]
 }
 
-// order returns the wanted panes in order of priority: those that the user shows come before the
-// arrangement's own.
-func (a *Arrangement) order(c Choice) []Pane {
+// order returns the wanted panes in order of priority: of those that the user shows the insisted ones come before the
+// arrangement's own, the others after them.
+func (a *Arrangement) order(c Choice, insisted *Set) []Pane {
 	var own Set
 	panes := append([]Pane(nil), a.panes...)
 	for _, id := range panes {
@@ -134,7 +134,7 @@ func (a *Arrangement) order(c Choice) []Pane {
 	for _, id := range panes {
 		switch {
 		case c.Hide[id], c.Without[id]:
-		case c.Show[id]:
+		case insisted[id]:
 			first = append(first, id)
 		default:
 			rest = append(rest, id)
@@ -145,7 +145,7 @@ func (a *Arrangement) order(c Choice) []Pane {
 
 // plan returns the first plan that shows the most panes of an order in w by h cells. Panes are
 // added in order until one does not fit, so that a larger screen never shows fewer.
-func (a *Arrangement) plan(order []Pane, c *Choice, w, h int) node {
+func (a *Arrangement) plan(order []Pane, c *Choice, insisted Set, w, h int) node {
 	best, most := node{}, 0
 	for _, p := range a.plans {
 		if p.from > w {
@@ -155,7 +155,7 @@ func (a *Arrangement) plan(order []Pane, c *Choice, w, h int) node {
 		p.panes(&placed)
 		listed := p.node.listing(&c.Rows)
 		for _, pack := range []packing{a.deck.goodRows, a.deck.leastRows, a.deck.lowRows} {
-			got, n, all := a.fill(listed, placed, order, c.Show, w, h, pack)
+			got, n, all := a.fill(listed, placed, order, insisted, w, h, pack)
 			if n > most && (!p.whole || n == len(order)) {
 				best, most = got, n
 			}

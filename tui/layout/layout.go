@@ -116,6 +116,9 @@ func (l *Layout) Body() Rect { return Rect{0, l.Header.H, l.W, l.Footer.Y - l.He
 // do not apply to the workload.
 type Choice struct {
 	Show, Hide, Without Set
+	// ShownAt is the width and height of the screen on which panes were last shown. On a smaller one they come after
+	// the arrangement's own, and only where there is room to spare.
+	ShownAt [2]int
 	// Replays gives the footer a line for a replay's position, where the screen is high enough.
 	Replays bool
 	// Rows are those of the content of panes, as far as they are known: 0 for a pane that takes what it gets.
@@ -126,11 +129,15 @@ type Choice struct {
 // overlaps.
 func Arrange(w, h int, a *Arrangement, c Choice) Layout {
 	l := Layout{W: max(w, 0), H: max(h, 0)}
-	order := a.order(c)
+	insisted := c.Show
+	if w < c.ShownAt[0] || h < c.ShownAt[1] {
+		insisted = Set{}
+	}
+	order := a.order(c, &insisted)
 	for _, id := range order {
 		l.Wanted[id] = true
 	}
-	for _, id := range a.order(Choice{Without: c.Without}) {
+	for _, id := range a.order(Choice{Without: c.Without}, &Set{}) {
 		l.Put[id] = !l.Wanted[id]
 	}
 	if w < MinWidth || h < MinHeight {
@@ -143,7 +150,7 @@ func Arrange(w, h int, a *Arrangement, c Choice) Layout {
 	}
 	l.Header = Rect{0, 0, w, 1}
 	l.Footer = Rect{0, h - foot, w, foot}
-	plan := a.plan(order, &c, w, h-1-foot)
+	plan := a.plan(order, &c, insisted, w, h-1-foot)
 	plan.place(l.Body(), &l.Panes)
 	l.Unseen = len(l.Crowded()) + len(l.Put.List())
 	return l

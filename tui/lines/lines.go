@@ -328,7 +328,7 @@ func (l *lines) verb(text string) (ok bool) {
 	switch {
 	case l.can(c.Kind):
 		if err := l.source.Do(c); err != nil {
-			l.say("%s: %v", c.Kind.Refused(), err)
+			l.say("%s", c.Kind.Failed(err))
 		}
 	case known:
 		l.say("%s", v.cannot)

@@ -272,6 +272,19 @@ func TestSummaryNeverCommandsTheTerminal(t *testing.T) {
 	}
 }
 
+// A path is not broken: it can be selected in one piece.
+func TestAPathOfASummaryStaysWhole(t *testing.T) {
+	s := tuitest.Finished()
+	s.Recording.Path = "/home/ada/.local/state/prismtop/runs/" + strings.Repeat("deep/", 10) + "2026-11-27T09-55-57-moon.sqlite"
+	if got := SummaryWithin(s, 80); !strings.Contains(got, "\n  recording    "+s.Recording.Path+"\n") {
+		t.Error(got)
+	}
+	s.Recording.Err = "the disk of " + s.Recording.Path + " is full"
+	if got := SummaryWithin(s, 80); !strings.Contains(got, "\n               "+s.Recording.Path+"\n               is full\n") {
+		t.Error(got)
+	}
+}
+
 // Lines of a summary that are wider than the terminal are broken at a word and indented.
 func TestASummaryIsWrappedAtWords(t *testing.T) {
 	s, long := tuitest.Finished(), tuitest.Finished()

@@ -57,11 +57,21 @@ func hanging(text string, width int) string {
 			if comma := strings.LastIndex(part, ", ") + 1; comma > width-commaReach { // keeps a number next to its unit
 				at = comma
 			}
-			if at > indent && (rest[0] != ' ' || part[at-1] == ',') {
+			switch {
+			case at > indent && (rest[0] != ' ' || part[at-1] == ','):
 				part, rest = part[:at], part[at:]+rest
+			case at <= indent && strings.Contains(part[at+1:], "/"): // a path, which is selected in one piece
+				end := strings.IndexByte(rest, ' ')
+				if end < 0 {
+					end = len(rest)
+				}
+				part, rest = part+rest[:end], rest[end:]
+			}
+			if rest = strings.TrimLeft(rest, " "); rest == "" {
+				break
 			}
 			b.WriteString(strings.TrimRight(part, " ") + "\n")
-			line = strings.Repeat(" ", indent) + strings.TrimLeft(rest, " ")
+			line = strings.Repeat(" ", indent) + rest
 		}
 		b.WriteString(line + "\n")
 	}

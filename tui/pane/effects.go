@@ -158,6 +158,9 @@ func (p *effects) empty(c *chart.Canvas, s *profiles.Snapshot) {
 		text = "No setting was changed yet, and none can be changed from here."
 	case words.Ended(s.State):
 		text = "No setting was changed in this run."
+		if len(s.Changes) > 0 { // of limits
+			text = "No change of this run has an effect to measure: only limits were changed."
+		}
 		text += startsNext(p.host)
 	}
 	if w, _ := c.Size(); h < 3 {

@@ -136,7 +136,11 @@ func (x *experiments) toggle() {
 	if x.running() {
 		x.ablating = false
 		x.do(profiles.Command{Kind: profiles.StopAblationCommand})
-		x.say(ablationStops)
+		what := "ablation"
+		if a := x.snap.Ablation; a != nil && a.Running {
+			what = a.Name()
+		}
+		x.say(fmt.Sprintf(comparisonStops, what))
 		return
 	}
 	if x.snap == nil || x.over() {

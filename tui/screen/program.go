@@ -75,7 +75,9 @@ func (m *Model) LastWords() string {
 	m.notify("") // an event of the last snapshot
 	state := m.snap.State.String()
 	if !words.Ended(m.snap.State) {
-		state = "stopping"
+		if state = "stopping"; m.leave.Always { // in another process, which may not hear of it
+			state = "told to stop"
+		}
 	}
 	text := strings.ReplaceAll(m.options.Summary(m.snap, state, m.options.Cores, m.layout.W), "\n", "\r\n")
 	if m.options.ASCII {

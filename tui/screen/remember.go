@@ -47,6 +47,7 @@ type remembered struct {
 // paneChoice names the panes that the user shows and hides, relative to an arrangement.
 type paneChoice struct {
 	Show []string `toml:"show,omitempty"`
+	At   []int    `toml:"at,omitempty"` // columns and rows of the screen on which they were shown
 	Hide []string `toml:"hide,omitempty"`
 }
 
@@ -142,6 +143,7 @@ func (r remembered) save(path string) error {
 // choice returns the panes that the user shows and hides in an arrangement.
 func (r *remembered) choice(deck *layout.Deck, name string) layout.Choice {
 	var c layout.Choice
+	copy(c.ShownAt[:], r.Panes[name].At)
 	for _, pane := range r.Panes[name].Show {
 		if id := deck.Find(pane); id != layout.None {
 			c.Show[id] = true
@@ -166,6 +168,9 @@ func (r *remembered) choose(deck *layout.Deck, name string, c layout.Choice) {
 		if c.Hide[id] {
 			p.Hide = append(p.Hide, pane)
 		}
+	}
+	if len(p.Show) > 0 && c.ShownAt != [2]int{} {
+		p.At = c.ShownAt[:]
 	}
 	panes := map[string]paneChoice{}
 	for k, v := range r.Panes { // the map is shared with a copy being saved

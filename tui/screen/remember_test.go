@@ -15,6 +15,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
 
+	"prismtop/tui/layout"
 	"prismtop/tui/ptytest"
 	"prismtop/tui/tuitest"
 )
@@ -308,4 +309,36 @@ func TestLeavingRemembersAndRestoresTheMouse(t *testing.T) {
 		raw := x.Received()
 		return strings.LastIndex(raw, ansi.ResetModeMouseButtonEvent) > strings.LastIndex(raw, ansi.SetModeMouseButtonEvent)
 	})
+}
+
+// Panes that were added on a large terminal do not crowd out those of a small one, which may show them as well.
+func TestPanesOfALargeTerminalDoNotCrowdASmallOne(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "prismtop", "screen.toml")
+	plain, _ := screen(t, 80, 24, Options{}, colorprofile.ANSI256, tuitest.Running())
+	m, _ := screen(t, 120, 40, Options{Remember: path}, colorprofile.ANSI256, tuitest.Running())
+	var added []layout.Pane
+	for id := range layout.Pane(len(Panes)) {
+		if m.layout.Panes[id].Empty() && !m.without[id] && len(added) < 3 {
+			showOrHide(m, id)
+			added = append(added, id)
+		}
+	}
+	m.passSecond(t)
+	small, _ := screen(t, 80, 24, Options{Remember: path}, colorprofile.ANSI256, tuitest.Running())
+	checkFrame(t, small, 80, 24)
+	for id := range layout.Pane(len(Panes)) {
+		if !plain.layout.Panes[id].Empty() && small.layout.Panes[id].Empty() {
+			t.Errorf("%s made room for what was added at 120x40", deck.Panes[id].Name)
+		}
+	}
+	large, _ := screen(t, 120, 40, Options{Remember: path}, colorprofile.ANSI256, tuitest.Running())
+	for _, id := range added {
+		if large.layout.Panes[id] != m.layout.Panes[id] {
+			t.Errorf("%s is not where it was at 120x40", deck.Panes[id].Name)
+		}
+	}
+	showOrHide(small, added[0])
+	if small.layout.Panes[added[0]].Empty() {
+		t.Error("what is added at 80x24 is not shown there")
+	}
 }

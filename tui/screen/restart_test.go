@@ -227,3 +227,14 @@ func TestAnObjectBesideAnImageSaysWhichWins(t *testing.T) {
 		t.Errorf("the footer says %q", got)
 	}
 }
+
+// A run of which only limits were changed does not say that nothing was.
+func TestAChangedLimitIsAChange(t *testing.T) {
+	s := tuitest.Finished()
+	s.Effects = nil
+	s.Changes = []profiles.Change{{Key: "max_iterations", Before: "400", After: "700", Iteration: 400, Limit: true}}
+	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
+	if frame := seen(m); strings.Contains(frame, "No setting was changed") || !strings.Contains(frame, "only limits") {
+		t.Error(frame)
+	}
+}

@@ -41,7 +41,7 @@ func (s *seat) announce(text string, c profiles.Command) tea.Cmd {
 // answered complains if a command was refused.
 func (s *seat) answered(msg answeredMsg) {
 	if msg.err != nil {
-		s.complain(msg.kind.Refused() + ": " + msg.err.Error())
+		s.complain(msg.kind.Failed(msg.err))
 	}
 }
 

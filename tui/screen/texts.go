@@ -46,7 +46,7 @@ const (
 	cannotSuspend      = "a program cannot be suspended here"
 	lastPane           = "the last pane cannot be hidden"
 	cannotAblate       = "no ablation can be started from here"
-	ablationStops      = "the ablation stops; your settings return"
+	comparisonStops    = "the %s stops; your settings return"
 	forkStops          = "the fork stops"
 	comparisonNeedsRun = "a comparison needs a run in progress"
 	noChangeYet        = "no setting was changed yet; change one first"

@@ -240,10 +240,13 @@ func (t *tiling) togglePane(id layout.Pane) (why string) {
 		return lastPane
 	case !whole.Panes[id].Empty() && !without.Panes[id].Empty():
 		c.Show[id], c.Hide[id] = false, true
+	case whole.Panes[id].Empty() && c.Show[id] && (t.layout.W < c.ShownAt[0] || t.layout.H < c.ShownAt[1]):
+		c.ShownAt = [2]int{t.layout.W, t.layout.H} // here, too
 	case !whole.Panes[id].Empty(), c.Show[id], !without.Panes[id].Empty():
 		c = plain
 	default:
 		c.Show[id], c.Hide[id] = true, false
+		c.ShownAt = [2]int{t.layout.W, t.layout.H}
 	}
 	kept := c
 	kept.Without, kept.Rows = layout.Set{}, [layout.MaxPanes]int{} // depend on the run, not on the user

@@ -128,6 +128,9 @@ func Facts(d *digest.Digest, sum *export.Summary) string {
 	}
 	parts = append(parts, unit.Clock(time.Duration(sum.WallSeconds*float64(time.Second)))+" "+sum.State,
 		unit.Plural(int(sum.Iterations), "iteration", "iterations"))
+	if sum.ResumedAfter > 0 {
+		parts[len(parts)-1] += fmt.Sprintf(", %d before a checkpoint", sum.ResumedAfter)
+	}
 	if v := sum.IterationMS; v != nil {
 		parts = append(parts, "median "+unit.Duration(v.Median*1e6))
 	}

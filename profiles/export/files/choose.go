@@ -90,7 +90,7 @@ func (t Target) Replaceable() error {
 		case i == 0 && t.format.second != nil && atomicfile.Marked(at, t.format.second):
 			why = "belongs to another export"
 		default:
-			why = "nothing in it says that prismtop wrote it"
+			why = "nothing in it says that prismtop wrote it as one"
 		}
 		which := ""
 		if path != t.Path {
@@ -103,27 +103,24 @@ func (t Target) Replaceable() error {
 
 // New returns the target of a format whose files are not there yet: base, with a number if its name
 // is taken, and an ending.
-func New(format, base string) (Target, error) { return unused(format, base, Ending(format), 1) }
+func New(format, base string) (Target, error) { return unused(format, base, Ending(format)) }
 
-// Next returns the target of a run that continues the one with this target: of run.csv the first of run-2.csv,
-// run-3.csv, … of which no file exists. A folder, to which runs add files, and standard output stay.
-func (t Target) Next() Target {
+// Beside returns the target, or where a file of it exists the first of run-2.csv, run-3.csv, … of run.csv of which none
+// does. A folder, to which runs add files, and standard output stay.
+func (t Target) Beside() (Target, error) {
 	if t.Stdout() || t.format.live {
-		return t
+		return t, nil
 	}
 	ending := Ending(t.Format())
 	if !strings.HasSuffix(t.Path, ending) {
 		ending = filepath.Ext(t.Path)
 	}
-	if next, err := unused(t.Format(), strings.TrimSuffix(t.Path, ending), ending, 2); err == nil {
-		return next
-	}
-	return t
+	return unused(t.Format(), strings.TrimSuffix(t.Path, ending), ending)
 }
 
-// unused returns a target of the first name, counted from n, of which no file exists.
-func unused(format, base, ending string, n int) (Target, error) {
-	for ; ; n++ {
+// unused returns a target of the first name of which no file exists.
+func unused(format, base, ending string) (Target, error) {
+	for n := 1; ; n++ {
 		path := base + ending
 		if n > 1 {
 			path = fmt.Sprintf("%s-%d%s", base, n, ending)

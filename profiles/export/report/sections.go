@@ -145,7 +145,11 @@ func (f *facts) overview() section {
 		add("Began", f.digest.Began.UTC().Format("2006-01-02 15:04:05 UTC"))
 	}
 	add("Running time", unit.Clock(time.Duration(sum.WallSeconds*float64(time.Second))))
-	add("Iterations", strconv.FormatInt(sum.Iterations, 10))
+	iterations := strconv.FormatInt(sum.Iterations, 10)
+	if sum.ResumedAfter > 0 {
+		iterations += fmt.Sprintf(", %d of them before the checkpoint from which it went on", sum.ResumedAfter)
+	}
+	add("Iterations", iterations)
 	many := cmp.Or(f.newest.Run.Schema.Unit.Many, "units")
 	done := fmt.Sprintf("%d of %d", sum.Samples.Done, sum.Samples.Total)
 	if n := len(sum.Samples.Failed); n > 0 {
@@ -490,8 +494,9 @@ func (f *facts) starts() section {
 	if len(f.digest.Starts) == 0 {
 		return section{}
 	}
-	s := section{ID: "starts", Title: "Earlier starts", Intro: "The run was started again. The charts, and the " +
-		"sections that name no start, are about the newest one; the newest earlier ones have sections of their own.",
+	s := section{ID: "starts", Title: "Earlier starts", Intro: "The run was started again, or went on from a " +
+		"checkpoint. The charts, and the sections that name no start, are about the newest one; the newest earlier " +
+		"ones have sections of their own.",
 		Head: []string{"Began", "State", "Iterations", "Median iteration", "Quality at the end"}, Align: "llr"}
 	quality := f.newest.Run.Schema.QualityInfo()
 	for i := range f.digest.Starts {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -154,6 +155,9 @@ func (f *pastFlags) run(cmd *cobra.Command) error {
 	path, err := f.file()
 	if err != nil {
 		return cli.BadUsage(err)
+	}
+	if _, err := os.Stat(path); err != nil && f.path != "" { // a usual one comes with the first benchmark
+		return cli.BadUsage(fmt.Errorf("flag --history: %s: %w", path, cli.Bare(err)))
 	}
 	all, damaged, err := readHistory(cmd, path)
 	if err != nil {

@@ -185,6 +185,9 @@ func (f *SettingFlags) Resolve(ctx context.Context, flags *pflag.FlagSet) (setti
 	f.Sources.Env, f.Sources.EnvOthers = os.Environ(), OtherEnvironment
 	f.ReadFlags(flags)
 	v, origins, err := preset.Resolve(f.Sources)
+	if err != nil && f.Sources.File != "" && strings.HasPrefix(err.Error(), "file "+f.Sources.File+":") {
+		err = fmt.Errorf("flag --config: %w", err)
+	}
 	if err == nil {
 		if err = f.Fits(v); err != nil {
 			err = fmt.Errorf("%s: is %w", f.named(), err)
