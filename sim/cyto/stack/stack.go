@@ -8,6 +8,7 @@ package stack
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -109,18 +110,20 @@ func (e extent) volume(o ReadOptions) (v *Volume, channels, planes []int, err er
 			return nil, nil, nil, err
 		}
 	}
-	if channels, err = selected("channel", o.Channels, e.channels); err != nil {
+	ofChannels, err := count("channel", o.Channels, e.channels)
+	if err != nil {
 		return nil, nil, nil, err
 	}
-	if planes, err = selected("plane", o.Planes, e.planes); err != nil {
+	ofPlanes, err := count("plane", o.Planes, e.planes)
+	if err != nil {
 		return nil, nil, nil, err
 	}
 	voxels := 1
-	for _, n := range []int{len(channels), len(planes), e.height, e.width} {
+	for _, n := range []int{ofChannels, ofPlanes, e.height, e.width} {
 		if n < 1 || voxels > o.MaxVoxels/n {
 			return nil, nil, nil,
-				fmt.Errorf("%d channels of %dx%dx%d voxels: must be positive, and %d voxels at most", len(channels),
-					len(planes), e.height, e.width, o.MaxVoxels)
+				fmt.Errorf("%d channels of %dx%dx%d voxels: must be positive, and %d voxels at most", ofChannels,
+					ofPlanes, e.height, e.width, o.MaxVoxels)
 		}
 		voxels *= n
 	}
@@ -128,6 +131,7 @@ func (e extent) volume(o ReadOptions) (v *Volume, channels, planes []int, err er
 		return nil, nil, nil, fmt.Errorf("%d voxels in a file that cannot hold more than %d: is it truncated?",
 			voxels, e.room)
 	}
+	channels, planes = chosenOrAll(o.Channels, ofChannels), chosenOrAll(o.Planes, ofPlanes)
 	v = &Volume{Sides: [4]int{len(channels), len(planes), e.height, e.width}, Channels: make([]string, len(channels)),
 		Values: make([]float32, voxels)}
 	for i, c := range channels {
@@ -149,19 +153,24 @@ func (e *SelectionError) Error() string {
 	return fmt.Sprintf("%s %d: must be 0 to %d", e.What, e.Index, e.Count-1)
 }
 
-// selected returns the chosen indices of n, all if none is chosen.
-func selected(what string, chosen []int, n int) ([]int, error) {
+// count returns how many of n are chosen, all if none is.
+func count(what string, chosen []int, n int) (int, error) {
 	for _, i := range chosen {
 		if i < 0 || i >= n {
-			return nil, &SelectionError{what, i, n}
+			return 0, &SelectionError{what, i, n}
 		}
 	}
+	return cmp.Or(len(chosen), n), nil
+}
+
+// chosenOrAll returns the chosen indices, or all of n.
+func chosenOrAll(chosen []int, n int) []int {
 	if len(chosen) > 0 {
-		return chosen, nil
+		return chosen
 	}
 	all := make([]int, n)
 	for i := range all {
 		all[i] = i
 	}
-	return all, nil
+	return all
 }

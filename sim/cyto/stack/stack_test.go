@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -233,6 +234,13 @@ func TestClaimsAreCheckedBeforeMemoryIsTaken(t *testing.T) {
 	_, err := decode(t.Context(), "x", bytes.NewReader(file), int64(len(file)), ReadOptions{})
 	if err == nil || !strings.Contains(err.Error(), "268435456 voxels in a file that cannot hold more than") {
 		t.Error(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, _, _, err = extent{channels: 1, planes: 1 << 28, times: 1, height: 3, width: 37, room: 1 << 62}.volume(ReadOptions{MaxVoxels: 1 << 20})
+	runtime.ReadMemStats(&after)
+	if taken := after.TotalAlloc - before.TotalAlloc; err == nil || taken > 1<<20 {
+		t.Errorf("%v, and %d bytes are taken for the planes of a refused volume", err, taken)
 	}
 }
 

@@ -614,7 +614,7 @@ func (a *zarrArray) ofShard(name string, place int) ([]byte, error) {
 	if a.open.name != name {
 		length := int64(16)
 		for _, n := range a.shards {
-			if length *= int64(n); length > size {
+			if length *= min(int64(n), size/length+1); length > size { // without overflow
 				return nil, fmt.Errorf("%d bytes have no room for the index: is it truncated?", size)
 			}
 		}

@@ -117,6 +117,20 @@ func TestDamagedShardsAreRefused(t *testing.T) {
 	}
 }
 
+// The size of an index is not computed with an overflow.
+func TestTheIndexOfAHugeShardHasNoRoom(t *testing.T) {
+	array := `{"zarr_format":3,"node_type":"array","shape":[4,4],"data_type":"uint8","chunk_grid":{"name":"regular","configuration":{"chunk_shape":[864691128455135232,4]}},` +
+		`"chunk_key_encoding":{"name":"default"},"fill_value":1,"codecs":` + sharded(`"chunk_shape":[1,4]`, "end") + `}`
+	files := fstest.MapFS{"zarr.json": {Data: []byte(array)}, "c/0/0": {Data: make([]byte, 64)}}
+	folder := t.TempDir()
+	if err := os.CopyFS(folder, files); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(t.Context(), folder, ReadOptions{}); err == nil || !strings.Contains(err.Error(), "have no room for the index") {
+		t.Error(err)
+	}
+}
+
 // A plate, a well and a series are the images in them: they are listed, and refused with the name of one.
 func TestPlatesAreTheirImages(t *testing.T) {
 	image := func(version string) map[string]string {
