@@ -3,16 +3,22 @@
 package command
 
 import (
+	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"prismtop/sim"
+	"prismtop/sim/workloads"
 	"prismtop/tui/ptytest"
 )
 
@@ -75,6 +81,37 @@ func TestTheLineAboutTheLastCheckpoint(t *testing.T) {
 		if got := (&keepFlags{path: "c.npz"}).writtenLine("prismtop run", " --checkpoint-keep 3,best", w); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+}
+
+// Of every flag of a run it is decided whether the command that continues the run repeats it, unless the checkpoint has
+// the setting that it sets.
+func TestEveryFlagIsContinuedOrLeftOut(t *testing.T) {
+	keys := map[string]string{"max-time": "max_seconds", "batch-size": "batch"}
+	for _, cmd := range []*cobra.Command{runCommand(), cytoCommand(), trainCommand()} {
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			key := cmp.Or(keys[f.Name], strings.ReplaceAll(f.Name, "-", "_"))
+			sets := slices.ContainsFunc(workloads.All, func(w workloads.Workload) bool {
+				_, known := w.Presets.Table.Lookup(key)
+				return known
+			})
+			if repeats, decided := continues[f.Name]; !decided && !sets || repeats && sets {
+				t.Errorf("%s --%s: sets a setting: %v, in the table: %v", cmd.Name(), f.Name, sets, decided)
+			}
+		})
+	}
+	flags := runCommand().Flags()
+	for _, arg := range []string{"headless", "save=a b", "export=csv=x.csv", "export=md=x.md", "seed=3", "ascii=false", "preset=quick"} {
+		name, value, given := strings.Cut(arg, "=")
+		if !given {
+			value = "true"
+		}
+		if err := flags.Set(name, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := carried(flags), " --ascii=false --export csv=x.csv --export md=x.md --headless --save 'a b'"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 
