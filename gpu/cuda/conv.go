@@ -219,44 +219,31 @@ func (b *convolutions) anyConvolution(kernel string, c *convolution, threads int
 
 // gather adds the launches of a gather.
 func (b *convolutions) gather(c *convolution) error {
-	if done, err := b.dense(gathers, c); done || err != nil {
-		return err
-	}
-	if done, err := b.few(gathers, c, false); done || err != nil {
-		return err
-	}
-	if done, err := b.byTiles(gathers, c, false); done || err != nil {
-		return err
-	}
-	return b.anyConvolution("conv_gather_any", c, 1)
+	return b.convolve(gathers, c, false, "conv_gather_any", 1)
 }
 
 // scatter adds the launches of a scatter.
 func (b *convolutions) scatter(c *convolution) error {
-	if done, err := b.dense(scatters, c); done || err != nil {
-		return err
-	}
-	if done, err := b.few(scatters, c, false); done || err != nil {
-		return err
-	}
-	if done, err := b.byTiles(scatters, c, false); done || err != nil {
-		return err
-	}
-	return b.anyConvolution("conv_scatter_any", c, 1)
+	return b.convolve(scatters, c, false, "conv_scatter_any", 1)
 }
 
 // weights adds the launches of a sum of weights. If it is deferred, the result is there at the end of the segment.
 func (b *convolutions) weights(c *convolution, deferred bool) error {
-	if done, err := b.dense(weighs, c); done || err != nil {
+	return b.convolve(weighs, c, deferred, "conv_weights_any", 32)
+}
+
+// convolve adds the launches of the first kernels that take a convolution, or of the one that takes any.
+func (b *convolutions) convolve(s convSum, c *convolution, deferred bool, kernel string, threads int64) error {
+	if done, err := b.dense(s, c); done || err != nil {
 		return err
 	}
-	if done, err := b.few(weighs, c, deferred); done || err != nil {
+	if done, err := b.few(s, c, deferred); done || err != nil {
 		return err
 	}
-	if done, err := b.byTiles(weighs, c, deferred); done || err != nil {
+	if done, err := b.byTiles(s, c, deferred); done || err != nil {
 		return err
 	}
-	return b.anyConvolution("conv_weights_any", c, 32)
+	return b.anyConvolution(kernel, c, threads)
 }
 
 // convBiasGradP is ConvBiasGradP of conv.cu.

@@ -149,30 +149,24 @@ func (src Sources) Chosen() (Preset, error) {
 }
 
 func (src Sources) choose() (Preset, document, error) {
-	var file document
-	if src.File != "" {
-		if err := src.Read(context.Background()); err != nil {
+	var file, own document
+	for _, from := range []struct {
+		path string
+		text *[]byte
+		to   *document
+	}{{src.File, &src.text, &file}, {src.Own, &src.own, &own}} {
+		if from.path == "" {
+			continue
+		}
+		err := src.Read(context.Background())
+		if err != nil {
 			return Preset{}, file, err
 		}
-		var err error
-		if file, err = decode(src.text); err == nil {
-			err = file.text("preset")
+		if *from.to, err = decode(*from.text); err == nil {
+			err = from.to.text("preset")
 		}
 		if err != nil {
-			return Preset{}, file, fmt.Errorf("file %s: %w", src.File, err)
-		}
-	}
-	var own document
-	if src.Own != "" {
-		if err := src.Read(context.Background()); err != nil {
-			return Preset{}, file, err
-		}
-		var err error
-		if own, err = decode(src.own); err == nil {
-			err = own.text("preset")
-		}
-		if err != nil {
-			return Preset{}, file, fmt.Errorf("file %s: %w", src.Own, err)
+			return Preset{}, file, fmt.Errorf("file %s: %w", from.path, err)
 		}
 	}
 	p, err := src.lookup(own, file)
