@@ -253,21 +253,11 @@ func TestSettingsChangeOnAllRanksAtOneStep(t *testing.T) {
 // The rank that the others wait for is named, and those that wait are not.
 func TestTheSlowRankIsNamed(t *testing.T) {
 	r, _, _ := train(t, 3, 2*time.Millisecond, 2*time.Millisecond, 1)
-	for deadline := time.Now().Add(time.Minute); ; {
-		r.next(t)
-		s := r.a.Tick(time.Now())
-		if s.Ranks == nil || s.Ranks.Steps < 128 {
-			if time.Now().After(deadline) {
-				t.Fatalf("%+v", s.Ranks)
-			}
-			continue
-		}
+	r.until(t, func(s *profiles.Snapshot) bool {
 		v := s.Ranks
-		if v.Slow != 1 || v.Excess < 1e6 || v.Low <= 0 || len(v.List) != 3 || v.List[1].Wait > v.List[0].Wait || v.List[0].Wait < 1e6 || v.Phase == "" || v.Phase == "exchange" {
-			t.Errorf("%+v", v)
-		}
-		return
-	}
+		return v != nil && v.Steps >= 128 && v.Slow == 1 && v.Excess >= 1e6 && v.Low > 0 && len(v.List) == 3 &&
+			v.List[1].Wait <= v.List[0].Wait && v.List[0].Wait >= 1e6 && v.Phase != "" && v.Phase != "exchange"
+	})
 }
 
 // A rank that ends while the others train is told, and settings are locked with that reason.
