@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"prismtop/profiles/profilestest"
 	"prismtop/tui/ptytest"
 )
@@ -82,7 +84,8 @@ func (s started) end(limit time.Duration) int {
 }
 
 // The last queries of the screen at its start, in either order: the terminal's class, after those of
-// its colours and name, and its keyboard's protocol, with the first frame.
+// its colours and name, and its keyboard's protocol, with the first frame. Bubble Tea may draw one
+// before that on the first screen, and asks again on the second.
 const (
 	lastQuestion  = "\x1b[c"
 	frameQuestion = "\x1b[?u"
@@ -122,7 +125,10 @@ func TestNoEndAsksTheTerminal(t *testing.T) {
 			if c.end != nil {
 				s.await(c.when)
 				if c.when == lastQuestion {
-					s.await(frameQuestion)
+					ptytest.Eventually(t, "the frame's question", func() bool { // again on the second screen
+						_, second, _ := strings.Cut(s.Received(), ansi.SetModeAltScreenSaveCursor)
+						return strings.Contains(second, frameQuestion)
+					})
 				}
 				asked = len(questions.FindAllString(s.Received(), -1))
 				c.end(s)
