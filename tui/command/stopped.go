@@ -13,8 +13,7 @@ import (
 
 // pauseWhileStopped pauses the run whenever the shell stops the process, until end is called.
 func pauseWhileStopped(show cli.Live) (end func()) {
-	done := make(chan struct{})
-	go terminal.PauseWhileStopped(done, func(again <-chan os.Signal) (goOn func()) {
+	return terminal.PauseWhileStopped(func(again <-chan os.Signal) (goOn func()) {
 		is := func(state profiles.State) bool { s := show.Aggregator.Last(); return s != nil && s.State == state }
 		if !is(profiles.Running) || show.Do(profiles.Command{Kind: profiles.PauseCommand}) != nil {
 			return func() {}
@@ -30,5 +29,4 @@ func pauseWhileStopped(show cli.Live) (end func()) {
 		}
 		return func() { _ = show.Do(profiles.Command{Kind: profiles.ResumeCommand}) }
 	})
-	return func() { close(done) }
 }

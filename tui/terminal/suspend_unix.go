@@ -73,24 +73,27 @@ const stopLimit = 300 * time.Millisecond
 var errNoShell = errors.New("no shell with job control is behind this terminal")
 
 // PauseWhileStopped lets a program without a screen pause before the shell stops it, as ctrl+z asks, so that no time is
-// counted in which it did not run. pause returns once that is done, or when again delivers that ctrl+z was pressed once
-// more, with what goes on afterwards. It ends with done.
-func PauseWhileStopped(done <-chan struct{}, pause func(again <-chan os.Signal) (goOn func())) {
-	asked := make(chan os.Signal, 1)
+// counted in which it did not run, from now on until end is called. pause returns once that is done, or when again delivers
+// that ctrl+z was pressed once more, with what goes on afterwards.
+func PauseWhileStopped(pause func(again <-chan os.Signal) (goOn func())) (end func()) {
+	done, asked := make(chan struct{}), make(chan os.Signal, 1)
 	signal.Notify(asked, syscall.SIGTSTP)
-	defer signal.Stop(asked)
-	for {
-		select {
-		case <-done:
-			return
-		case <-asked:
+	go func() {
+		defer signal.Stop(asked)
+		for {
+			select {
+			case <-done:
+				return
+			case <-asked:
+			}
+			goOn := pause(asked)
+			// SIGTSTP stops no Go program that was ever notified of it. This one does, and like it only where a shell
+			// can continue the process; an error says that none could, so that it was not stopped.
+			_ = stopped(os.Getpid(), syscall.SIGTTOU)
+			goOn()
 		}
-		goOn := pause(asked)
-		// SIGTSTP stops no Go program that was ever notified of it. This one does, and like it only where a shell can
-		// continue the process; an error says that none could, so that it was not stopped.
-		_ = stopped(os.Getpid(), syscall.SIGTTOU)
-		goOn()
-	}
+	}()
+	return func() { close(done) }
 }
 
 // SetStdin does nothing: no input is read.

@@ -70,7 +70,7 @@ func FromShell(in io.Reader, _ <-chan struct{}) (r io.Reader, release func()) { 
 const JobControl = false
 
 // PauseWhileStopped does nothing: there is no job control.
-func PauseWhileStopped(<-chan struct{}, func(<-chan os.Signal) func()) {}
+func PauseWhileStopped(func(<-chan os.Signal) func()) (end func()) { return func() {} }
 
 // Suspension returns nil: there is no job control.
 func (*Console) Suspension(*Output, func()) tea.ExecCommand { return nil }
