@@ -72,9 +72,9 @@ const stopLimit = 300 * time.Millisecond
 // stop it.
 var errNoShell = errors.New("no shell with job control is behind this terminal")
 
-// PauseWhileStopped lets a program without a screen pause before the shell stops it, as ctrl+z asks, so that no time is
-// counted in which it did not run, from now on until end is called. pause returns once that is done, or when again delivers
-// that ctrl+z was pressed once more, with what goes on afterwards.
+// PauseWhileStopped lets a program without a screen pause before the shell stops it, as ctrl+z asks, so that no time
+// is counted in which it did not run, from now on until end is called. pause returns once that is done, or when again
+// delivers that ctrl+z was pressed once more, with what goes on afterwards.
 func PauseWhileStopped(pause func(again <-chan os.Signal) (goOn func())) (end func()) {
 	done, asked := make(chan struct{}), make(chan os.Signal, 1)
 	signal.Notify(asked, syscall.SIGTSTP)
