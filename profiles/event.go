@@ -67,7 +67,7 @@ type StateChange struct {
 type LogEntry struct {
 	Text    string
 	Refused bool // a command failed
-	Kept    Kept // by the checkpoint of which the line tells; zero for other lines
+	Kept    Kept // what a checkpoint has saved, for the line that reports it; zero otherwise
 }
 
 // Kept is how far the newest checkpoint of a run has it.
