@@ -12,11 +12,13 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/ir"
 	"github.com/mmcloughlin/avo/pass"
 	"github.com/mmcloughlin/avo/printer"
+	"github.com/mmcloughlin/avo/reg"
 
 	"prismtop/sim/cpu/vec/internal/gen/kernels/adam"
 	"prismtop/sim/cpu/vec/internal/gen/kernels/asm"
@@ -79,6 +81,9 @@ func Files() (map[string][]byte, error) {
 			if err := pass.Compile.Execute(f); err != nil {
 				return nil, fmt.Errorf("%s: %w", family, err)
 			}
+			if err := checkRegisters(f.Functions()); err != nil {
+				return nil, fmt.Errorf("%s: %w", family, err)
+			}
 			text, err := printer.NewGoAsm(config).Print(f)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", family, err)
@@ -90,6 +95,24 @@ func Files() (map[string][]byte, error) {
 		files[filepath.Join(r.dir, "noasm.s")] = list(all, absent, "ABSENT(·%[1]s)\n")
 	}
 	return files, nil
+}
+
+// checkRegisters refuses vector registers of AVX-512, which avo hands out to functions without another instruction of it:
+// a processor without AVX-512 ends the program at the first one.
+func checkRegisters(functions []*ir.Function) error {
+	for _, f := range functions {
+		if slices.ContainsFunc(f.ISA, func(isa string) bool { return strings.HasPrefix(isa, "AVX512") }) {
+			continue
+		}
+		for _, i := range f.Instructions() {
+			for _, r := range i.Registers() {
+				if p := reg.ToPhysical(r); p != nil && p.Kind() == reg.KindVector && p.PhysicalIndex() >= 16 {
+					return fmt.Errorf("%s needs more than the 16 vector registers of AVX2", f.Name)
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // absent begins a file of functions for builds that have none, which only a set that is not available would call.

@@ -101,8 +101,15 @@ func (t *tile) term(i reg.GPVirtual, columns int, masked bool) {
 	if t.rows > 4 {
 		t.LEAQ(operand.Mem{Base: weight, Index: t.stride, Scale: 4}, fourth)
 	}
+	xs := make([]operand.Op, columns)
 	for c, x := range t.xs {
-		t.LoadVector(operand.Mem{Base: t.x, Index: segment, Scale: 4, Disp: c * t.Bytes()}, x, masked)
+		from := operand.Mem{Base: t.x, Index: segment, Scale: 4, Disp: c * t.Bytes()}
+		if t.rows == 1 && !t.Wide && !masked { // from memory, since eight and their sums need all the registers
+			xs[c] = from
+			continue
+		}
+		t.LoadVector(from, x, masked)
+		xs[c] = x
 	}
 	for r := range t.rows {
 		base := weight
@@ -118,7 +125,7 @@ func (t *tile) term(i reg.GPVirtual, columns int, masked bool) {
 		}
 		v := t.Vector()
 		t.VBROADCASTSS(from, v)
-		for c, x := range t.xs {
+		for c, x := range xs {
 			t.VFMADD231PS(x, v, t.accumulators[r*columns+c])
 		}
 	}

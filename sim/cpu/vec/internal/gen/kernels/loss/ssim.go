@@ -201,20 +201,34 @@ func (s *set) constant(name string, v float32) operand.Mem {
 	return s.Words(name+s.Suffix, func(int) uint32 { return math.Float32bits(v) }, s.Lanes)
 }
 
-// columns scores the next columns of the strip.
+// columns scores the next columns of the strip: all their vectors at once, or, where registers are few, one by one.
 func (k *scored) columns(count int) {
+	triple := k.GP64()
+	k.LEAQ(operand.Mem{Base: k.xStep, Index: k.xStep, Scale: 2}, triple)
 	var at []int
 	for c := range count {
 		k.alongTile(func(half int) { at = append(at, c*tileRow+half) })
 	}
-	moments, w, triple := make([][]reg.VecVirtual, 4), k.weights(k.window), k.GP64()
-	k.LEAQ(operand.Mem{Base: k.xStep, Index: k.xStep, Scale: 2}, triple)
+	if k.Wide {
+		k.vectors(at, count, triple)
+	} else {
+		for i := range at {
+			k.vectors(at[i:i+1], 1, triple)
+		}
+	}
+	k.ADDQ(operand.I32(int32(count*tileRow)), k.x)
+	k.ADDQ(operand.I32(int32(count*tileRow)), k.y)
+}
+
+// vectors scores vectors of count columns at byte offsets from the strip's next column on.
+func (k *scored) vectors(at []int, count int, triple reg.GPVirtual) {
+	moments, w := make([][]reg.VecVirtual, 4), k.weights(k.window)
 	for m := range moments {
 		moments[m] = k.Vectors(len(at))
 	}
 	for i := range count + windowTaps - 1 {
 		for m, results := range moments {
-			from := operand.Mem{Base: k.x, Disp: i * tileRow}
+			from := operand.Mem{Base: k.x, Disp: at[0] + i*tileRow}
 			switch m {
 			case 1, 2:
 				from.Index, from.Scale = k.xStep, uint8(m)
@@ -236,8 +250,6 @@ func (k *scored) columns(count int) {
 			}
 		}
 	}
-	k.ADDQ(operand.I32(int32(count*tileRow)), k.x)
-	k.ADDQ(operand.I32(int32(count*tileRow)), k.y)
 }
 
 // blurredAlong adds column i of a strip to those windows of count columns that
