@@ -97,8 +97,8 @@ func Files() (map[string][]byte, error) {
 	return files, nil
 }
 
-// checkRegisters refuses vector registers of AVX-512, which avo hands out to functions without another instruction of it:
-// a processor without AVX-512 ends the program at the first one.
+// checkRegisters refuses the vector registers that only AVX-512 has, which avo hands out to any function: a processor
+// without it ends the program at the first one.
 func checkRegisters(functions []*ir.Function) error {
 	for _, f := range functions {
 		if slices.ContainsFunc(f.ISA, func(isa string) bool { return strings.HasPrefix(isa, "AVX512") }) {
