@@ -44,6 +44,49 @@ func TestModuleWithoutPyTorch(t *testing.T) {
 	}
 }
 
+// TestGreetingOnOneProcessor: the number of threads has one value there.
+func TestGreetingOnOneProcessor(t *testing.T) {
+	folder, python := t.TempDir(), filepath.Join("python", "tests")
+	if err := os.Chmod(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(pythons(t)[0], "-B", "-c", `
+import os
+if not hasattr(os, "sched_setaffinity"):
+    raise SystemExit(77)
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+import torch
+torch.get_num_threads = lambda: 1
+optimizer = torch.optim.Optimizer(torch.nn.Module().parameters())
+for i in range(9):
+    optimizer.step()`)
+	cmd.Env = append(os.Environ(), EnvFolder+"="+folder,
+		"PYTHONPATH=python"+string(os.PathListSeparator)+filepath.Join(python, "stub"))
+	if out, err := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() == 77 {
+		t.Skip("this system has no affinity of processes")
+	} else if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, path := range In(folder) {
+		r, err := Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		g, err := r.Greeting()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range g.Knobs {
+			if k.Key == "threads" && k.Why == "the program may use one processor" {
+				return
+			}
+		}
+		t.Errorf("knobs: %+v", g.Knobs)
+	}
+	t.Error("the program made no ring with a refused knob threads")
+}
+
 // TestFrameworks runs the callbacks' examples, those whose packages are there, with the Python of PRISMTOP_TEST_TORCH or the
 // first one on PATH.
 func TestFrameworks(t *testing.T) {

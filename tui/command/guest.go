@@ -60,6 +60,9 @@ type guest struct {
 	mu     sync.Mutex
 	ended  bool // it was told to end
 
+	tied    bool  // it is killed with this process
+	unshown error // why a loop of it cannot be shown
+
 	file    *os.File // what it prints
 	printed *loop.Printed
 	written time.Time // when it printed first
@@ -89,7 +92,7 @@ func startProgram(name string, argv, also []string, stdin *os.File, echo io.Writ
 		return nil, err
 	}
 	p := newGuest(name, rings)
-	p.echo = echo
+	p.echo, p.tied = echo, tied
 	if p.file, err = sessions.NewOutput(name); err != nil {
 		return nil, err
 	}
@@ -341,6 +344,9 @@ func (p *guest) greeted(ctx context.Context, notes io.Writer) (found bool, err e
 		if p.loop = p.find(ctx, notes, refused, nil); p.loop != nil {
 			return true, nil
 		}
+		if p.tied && p.unshown != nil {
+			return true, p.unshown
+		}
 		if !starting && time.Since(begun) > startingFor {
 			starting = true
 			fmt.Fprintf(notes, "prismtop: %s is starting (process %d); its loop is watched from its second step on\n",
@@ -376,7 +382,8 @@ func (p *guest) find(ctx context.Context, notes io.Writer, refused map[string]bo
 		g, err := r.Greeting()
 		if err != nil {
 			refused[path] = true
-			fmt.Fprintf(notes, "prismtop: the loop cannot be shown: %s\n", visible.Text(err.Error()))
+			p.unshown = fmt.Errorf("the loop cannot be shown: %s", visible.Text(err.Error()))
+			fmt.Fprintf(notes, "prismtop: %v\n", p.unshown)
 		}
 		if g == nil {
 			r.Close()

@@ -181,9 +181,12 @@ func (f *pythonFlags) execute(cmd *cobra.Command, args []string) error {
 	found, err := p.greeted(cmd.Context(), cli.Notes(cmd))
 	restore()
 	switch {
-	case err != nil:
+	case cmd.Context().Err() != nil:
 		p.end()
 		return cli.ErrInterrupted
+	case err != nil:
+		p.end()
+		return err
 	case !found:
 		<-p.drained
 		if f.json {

@@ -29,7 +29,8 @@ import zlib
 __all__ = ["phase", "step", "steps", "epoch", "evaluation", "accumulates", "cache", "knob", "log", "picture", "compare"]
 
 from prismtop_ring import (CACHES, CANCELLED, COMPILED, DONE, EVALUATION, FIRST, FORMAT, LEASE_OVER, MEMORY, NONFINITE, NOT_UNDERSTOOD, NO_BLOCK, PARTLY, PICTURE,
-                           PREPARING, READY, SCHEDULE_OVER, SETTLING, SKIPPED, SLOWED, STEP, STOPPED, TEXT, THIN, TRAINING, UNIT, ANSWER, FAILED, OVER, Ring)
+                           PREPARING, READY, SCHEDULE_OVER, SETTLING, SKIPPED, SLOWED, STEP, STOPPED, TEXT, THIN, TRAINING, UNIT, ANSWER, FAILED, OVER, Ring,
+                           check_values, within)
 
 now, thread = time.monotonic_ns, threading.get_ident
 MOST_PHASES, MOST_SERIES, MOST_CACHES, MOST_PICTURES, MOST_KNOBS = 16, 24, 8, 5, 64
@@ -701,7 +702,7 @@ class Phase:
     """A phase that the program declares. It wins over what patches would find inside it."""
 
     def __init__(self, name):
-        at = LOOP.entry(LOOP.phases, MOST_PHASES, text32(name), lambda n: {"name": n, "what": "", "tier": "declared"})
+        at = LOOP.entry(LOOP.phases, MOST_PHASES, within(name), lambda n: {"name": n, "what": "", "tier": "declared"})
         self.index = OTHER if at < 0 else at
 
     def __enter__(self):
@@ -720,8 +721,7 @@ def phase(name):
 
 
 def step(items=None):
-    """Says that a step is over, for loops without a PyTorch optimizer, or whose steps are not what optimizers do. Without
-    items, it had those of the batches that a DataLoader gave since the last step."""
+    """Says that a step is over, in loops whose steps are not an optimizer's. Without items, it had those that a DataLoader gave meanwhile."""
     LOOP.declared_step(None if items is None else float(items))
 
 
@@ -751,7 +751,7 @@ def steps(batches, items="items"):
     if not active():
         yield from batches
         return
-    LOOP.item, LOOP.explicit = text32(items[:-1] if items.endswith("s") else items), True
+    LOOP.item, LOOP.explicit = within(items[:-1] if items.endswith("s") else items), True
     iterator, token = iter(batches), object()
     for n in itertools.count(1):
         LOOP.event(D0)
@@ -774,12 +774,14 @@ def knob(key, value, values=None, low=None, high=None, touches=(), help="", pric
     elif values is not None:
         table = {str(v): v for v in values}
         values, read = list(table), table.__getitem__
-    elif low is None or high is None:
-        raise ValueError("a number needs low and high")
+    elif low is None or high is None or not low < high:
+        raise ValueError(f"{key}: a number needs low and high, and low must be less")
     else:
         read = (lambda v: int(float(v))) if kind is int else float
-    LOOP.add(Knob(text32(key), values, ("on" if value else "off") if kind is bool else str(value), lambda v: setattr(box, "value", read(v)), touches,
-                  help[:200], price, [str(c) for c in compared], exact, low=low, high=high, integer=kind is int, declared=True))
+    text, compared = ("on" if value else "off") if kind is bool else str(value), [str(c) for c in compared]
+    check_values(key, values, text, compared, price)
+    LOOP.add(Knob(within(key), values, text, lambda v: setattr(box, "value", read(v)), touches,
+                  within(help, 200), price, compared, exact, low=low, high=high, integer=kind is int, declared=True))
     return box
 
 
@@ -801,12 +803,12 @@ def picture(name, array):
     """Shows a picture (rows and columns; channels are averaged), at most twice a second and only while somebody watches.
     One on a device is copied to the host, which waits for it."""
     if LOOP.ring is not None and LOOP.thread == thread():
-        LOOP.picture(text32(name), array)
+        LOOP.picture(within(name), array)
 
 
 def compare(truth, name="reconstruction"):
     """Compares the picture of that name with the truth from now on: the series psnr_db."""
-    LOOP.truths[text32(name)] = truth
+    LOOP.truths[within(name)] = truth
 
 
 def __getattr__(name):
@@ -822,11 +824,6 @@ def series(name):
     better = "less" if any(w in name for w in less) else "more" if any(w in name for w in more) else ""
     return {"name": name, "title": "PSNR" if name == "psnr_db" else name, "unit": "dB" if "psnr" in name else "MB" if name.endswith("_mb") else "", "better": better,
             "group": "losses" if "loss" in name else "" if name.startswith("gpu_") else "metrics", "each": False}
-
-
-def text32(text):
-    """A name as a greeting may have it."""
-    return str(text).encode("utf-8", "replace")[:32].decode("utf-8", "ignore")
 
 
 def identifier(text):

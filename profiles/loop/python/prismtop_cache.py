@@ -3,21 +3,22 @@ import collections
 import functools
 import sys
 
-from prismtop import LOOP, MOST_CACHES, identifier, knob, now, text32
+from prismtop import LOOP, MOST_CACHES, identifier, knob, now
+from prismtop_ring import within
 
 
 class Cache:
     """Remembers results of a function, counts hits, misses, bytes and the time saved; a knob switches it."""
 
     def __init__(self, function, title, what, key, most):
-        self.function, self.title, self.what, self.most = function, title, what[:200], most
+        self.function, self.title, self.what, self.most = function, title, within(what, 200), most
         self.inner = getattr(function, "__wrapped__", None) if hasattr(function, "cache_info") else None
         self.entries, self.hits, self.misses, self.held, self.saved, self.spent, self.cost = collections.OrderedDict(), 0, 0, 0, 0, 0, 0
         self.key = key or (lambda *args, **kwargs: (args, tuple(sorted(kwargs.items()))))
         self.name = identifier(title)
         self.on = knob("cache_" + self.name[:26], True, touches=["other"] + [p["name"] for p in LOOP.phases if p["name"] != "other"], exact=True,
-                       help=f"keep the results of {title}"[:200], compared=["on", "off"])
-        self.knob = LOOP.knobs.get(text32("cache_" + self.name[:26]))
+                       help=f"keep the results of {title}", compared=["on", "off"])
+        self.knob = LOOP.knobs.get(within("cache_" + self.name[:26]))
         if len(LOOP.caches) < MOST_CACHES:
             LOOP.caches.append(self)
         functools.update_wrapper(self, function)

@@ -15,7 +15,7 @@ import weakref
 
 import prismtop_malloc as malloc
 from prismtop import MODEL_PHASES, MOST_SERIES, Knob, series
-from prismtop_ring import FORKED, KEPT, DROPPED, LAYER, NO_BLOCK, PARTLY, RETURNED, SLOWED
+from prismtop_ring import FORKED, KEPT, DROPPED, LAYER, NO_BLOCK, PARTLY, RETURNED, SLOWED, within
 from prismtop_torch import Patch
 
 now = time.monotonic_ns
@@ -37,7 +37,7 @@ class Extra:
             try:
                 knob = make()
             except Exception as e:  # a PyTorch that lacks something: the others are there
-                knob = Knob(make.__name__[:-5], ["as written"], "as written", None, why=f"this PyTorch does not offer it: {e}"[:200])
+                knob = Knob(make.__name__[:-5], ["as written"], "as written", None, why=within(f"this PyTorch does not offer it: {e}", 200))
             if knob is not None:
                 self.loop.knobs.setdefault(knob.key, knob)
         if guest.kind == "cuda":  # a recording's columns are those of the first greeting
@@ -148,7 +148,8 @@ class Extra:
         t = self.torch
         n = t.get_num_threads()
         most = max(n, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
-        return Knob("threads", None, str(n), lambda v: t.set_num_threads(int(float(v))), low=1, high=most, integer=True,
+        why = "" if most > 1 else "the program may use one processor"
+        return Knob("threads", None, str(n), lambda v: t.set_num_threads(int(float(v))), low=1, high=max(most, 2), integer=True, why=why,
                     help="threads of PyTorch's kernels on the host", compared=[str(n), "1"] if n > 1 else [])
 
     def checkpointing_knob(self):
@@ -221,7 +222,7 @@ class Extra:
         except TorchDynamoException as e:
             m, knob = model(), self.loop.knobs["compile"]
             m.__dict__["_compiled_call_impl"] = None
-            knob.value, knob.why = "off", f"it failed: {str(e).strip().splitlines()[0]}"[:200]
+            knob.value, knob.why = "off", within(f"it failed: {str(e).strip().splitlines()[0]}", 200)
             self.loop.say(f"compile = on: {knob.why}", 2)
             self.loop.dirty = True
             return m._call_impl(*args, **kwargs)

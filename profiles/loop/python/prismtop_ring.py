@@ -117,3 +117,20 @@ def started():
             return int(f.read().rsplit(")", 1)[1].split()[19])
     except (OSError, ValueError, IndexError):
         return 0
+
+
+def within(text, most=32):
+    """Text of so many bytes at most, those of a name unless told, as a greeting may have it."""
+    return str(text).encode("utf-8", "replace")[:most].decode("utf-8", "ignore")
+
+
+def check_values(key, values, value, compared, price):
+    """Raises ValueError for a knob that no greeting may have. values are None for a number."""
+    if values is not None and (not 1 <= len(values) <= 16 or any(len(v.encode()) > 200 for v in values)):
+        raise ValueError(f"{key}: must have 1 to 16 values, of 200 bytes at most")
+    if values is not None and not {value, *compared} <= set(values):
+        raise ValueError(f"{key}: the value in force, and those compared, must be among its values")
+    if compared and (len(compared) != 2 or compared[0] == compared[1]):
+        raise ValueError(f"{key}: two different values are compared")
+    if compared and values is None and price != "cheap":
+        raise ValueError(f"{key}: values of a number are compared only if price is cheap")

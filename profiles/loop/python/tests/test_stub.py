@@ -733,6 +733,15 @@ class Settings(Case):
         self.assertTrue(all(s.host[OTHER] == s.total == sum(s.host) for s in thin))
         self.assertEqual(got["steps"][-1].host[:8], (10, 5, 100, 40, 300, 20, 50, 0))
 
+    def test_a_knob_that_no_greeting_may_have_is_an_error_where_it_is_declared(self):
+        for wrong in ({"value": 1, "low": 1, "high": 1}, {"value": "c", "values": ["a", "b"]}, {"value": "a", "values": ["a", "b"], "compared": ["a", "c"]},
+                      {"value": 0, "values": range(17)}, {"value": True, "compared": ["on"]}, {"value": 1, "low": 0, "high": 2, "price": "dear", "compared": [1, 2]}):
+            with self.assertRaisesRegex(ValueError, "^wrong: "):
+                self.prismtop.knob("wrong", **wrong)
+        self.assertNotIn("wrong", self.loop.knobs)
+        self.prismtop.knob("many", 1, low=0, high=2, help="\u00e9" * 150)
+        self.assertEqual(self.loop.knobs["many"].doc["help"], "\u00e9" * 100)
+
     def test_only_watching_refuses_every_knob(self):
         os.environ["PRISMTOP_LOOP_ONLY_WATCH"] = "1"
         got = self.running([(10, {"set": {"way": "b"}})])
