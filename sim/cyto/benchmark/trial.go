@@ -15,6 +15,7 @@ import (
 	"prismtop/sim/cyto"
 	"prismtop/sim/cyto/experiment"
 	"prismtop/sim/cyto/tasks"
+	"prismtop/sim/cyto/tasks/branches"
 	"prismtop/sim/nn"
 	"prismtop/sim/workload"
 )
@@ -446,35 +447,35 @@ const externalPoll = 250 * time.Millisecond
 
 // external is the program of a task on a git branch, which runs in a process of its own.
 func (u *trial) external() error {
-	x := u.bench.repository.Start(context.WithoutCancel(u.ctx), u.task, u.round.Round, u.round.Position)
-	phase := external(u.task.Kind)
-	for ended := false; ; {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(u.ctx))
+	defer cancel()
+	var out branches.Outcome
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		out = u.bench.repository.Run(ctx, u.task, u.round.Round, u.round.Position)
+	}()
+	var stopped error
+	for ended := false; !ended && stopped == nil; {
 		u.rec.Kind = Kind(u.index)
 		began := time.Now()
 		select {
-		case <-x.Done():
+		case <-done:
 			ended = true
 		case <-u.ctx.Done():
-			x.Cancel()
 			ended = true
 		case <-time.After(externalPoll):
 		}
-		var stopped error
-		u.rec.Phases[phase] = int64(time.Since(began))
+		u.rec.Phases[external(u.task.Kind)] = int64(time.Since(began))
 		if !ended {
-			if stopped = u.wait(); stopped == nil {
-				continue
-			}
-			x.Cancel()
+			stopped = u.wait()
 		}
-		out := x.Outcome()
-		u.round, u.git = out.Round, out.Git
-		if stopped != nil {
-			return stopped
-		}
-		if !out.Round.Success && out.Round.Error != nil {
-			return errors.New(*out.Round.Error)
-		}
-		return nil
 	}
+	cancel()
+	<-done // its worktree is removed
+	u.round, u.git = out.Round, out.Git
+	if stopped == nil && !out.Round.Success && out.Round.Error != nil {
+		stopped = errors.New(*out.Round.Error)
+	}
+	return stopped
 }

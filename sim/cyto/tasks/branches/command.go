@@ -1,125 +1,56 @@
 package branches
 
 import (
+	_ "embed"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
+	"prismtop/profiles/sweep"
 	"prismtop/sim/cyto/tasks"
 )
-
-// Placeholders are what {name} in a command stands for, by name. The program finds the same
-// values in its environment, as TASK_NAME, and all of them in the file {job}.
-var Placeholders = []struct{ Name, Help string }{
-	{"kind", "training or inference"},
-	{"branch", "as in the list, as are the next six"},
-	{"experiment", ""},
-	{"trainer", ""},
-	{"max_epochs", ""},
-	{"batch_size", ""},
-	{"checkpoint_path", "absolute"},
-	{"data_path", "absolute"},
-	{"overrides", "a word for each, if it is a word by itself"},
-	{"limit_train_batches", "0 is all, as for the next two"},
-	{"limit_val_batches", ""},
-	{"limit_predict_batches", ""},
-	{"round", "from 1"},
-	{"job", "file with all of these as JSON"},
-	{"output", "file to which the program writes its result as JSON"},
-	{"folder", "folder for other files, which is removed afterwards"},
-}
 
 // placeholder matches {name}.
 var placeholder = regexp.MustCompile(`\{[a-z_]+\}`)
 
-// Command is a command whose words have been separated.
-type Command []string
-
 // CheckCommand checks a command.
 func CheckCommand(text string) error {
-	_, err := ParseCommand(text)
+	_, err := parse(text)
 	return err
 }
 
-// ParseCommand separates the words of a command: spaces separate them, except in single or
-// double quotes and after a backslash.
-func ParseCommand(text string) (Command, error) {
-	words, err := words(text)
+// parse separates the words of a command: spaces separate them, except in single or double quotes and after a
+// backslash.
+func parse(text string) ([]string, error) {
+	words, err := sweep.Words(text)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("command %q: %w", text, err)
 	case len(words) == 0:
 		return nil, fmt.Errorf("command %q: must be a program and its arguments", text)
 	}
-	for _, w := range words {
-		for _, p := range placeholder.FindAllString(w, -1) {
-			if !slices.ContainsFunc(Placeholders, func(known struct {
-				Name,
-				Help string
-			}) bool {
-				return "{"+known.Name+"}" == p
-			}) {
-				return nil, fmt.Errorf("command %q: %s: must be one of %s", text, p, placeholderNames())
-			}
+	var known []string
+	for f := range reflect.TypeFor[job]().Fields() {
+		known = append(known, "{"+f.Tag.Get("json")+"}")
+	}
+	for _, p := range placeholder.FindAllString(strings.Join(words, " "), -1) {
+		if !slices.Contains(known, p) {
+			return nil, fmt.Errorf("command %q: %s: must be one of %s", text, p, strings.Join(known, ", "))
 		}
 	}
 	return words, nil
 }
 
-func placeholderNames() string {
-	var names []string
-	for _, p := range Placeholders {
-		names = append(names, "{"+p.Name+"}")
-	}
-	return strings.Join(names, ", ")
-}
-
-func words(text string) (all []string, err error) {
-	var word strings.Builder
-	began, quote := false, rune(0)
-	runes := []rune(text)
-	for i := 0; i < len(runes); i++ {
-		c := runes[i]
-		switch {
-		case c == '\\' && quote != '\'':
-			if i++; i == len(runes) {
-				return nil, errors.New("ends with a backslash: must be followed by a character")
-			}
-			began = true
-			word.WriteRune(runes[i])
-		case c == quote:
-			quote = 0
-		case quote == 0 && (c == '"' || c == '\''):
-			began, quote = true, c
-		case quote == 0 && strings.ContainsRune(" \t\r\n", c):
-			if began {
-				all = append(all, word.String())
-			}
-			began = false
-			word.Reset()
-		default:
-			began = true
-			word.WriteRune(c)
-		}
-	}
-	if quote != 0 {
-		return nil, fmt.Errorf("the quote %c is not closed: must have a second one", quote)
-	}
-	if began {
-		all = append(all, word.String())
-	}
-	return all, nil
-}
-
-// with returns the words with the values of a task in them.
-func (c Command) with(j *job) []string {
+// with returns words with the values of a task in them.
+func with(words []string, j *job) (all []string) {
 	values := j.values()
-	var all []string
-	for _, w := range c {
+	for _, w := range words {
 		if w == "{overrides}" {
 			all = append(all, j.Overrides...)
 			continue
@@ -129,7 +60,8 @@ func (c Command) with(j *job) []string {
 	return all
 }
 
-// job is a task as a program gets it.
+// job is a task as a program gets it: {name} in a command is the field of that name, which the program also finds in
+// its environment, as TASK_NAME, and with all others in the file {job}.
 type job struct {
 	Kind         string   `json:"kind"`
 	Branch       string   `json:"branch"`
@@ -137,16 +69,16 @@ type job struct {
 	Trainer      string   `json:"trainer"`
 	MaxEpochs    int      `json:"max_epochs"`
 	BatchSize    int      `json:"batch_size"`
-	Checkpoint   string   `json:"checkpoint_path"`
+	Checkpoint   string   `json:"checkpoint_path"` // absolute, as is Data
 	Data         string   `json:"data_path"`
-	Overrides    []string `json:"overrides"`
-	LimitTrain   int      `json:"limit_train_batches"`
+	Overrides    []string `json:"overrides"`           // a word for each, if {overrides} is a word by itself
+	LimitTrain   int      `json:"limit_train_batches"` // 0 is all, as for the next two
 	LimitVal     int      `json:"limit_val_batches"`
 	LimitPredict int      `json:"limit_predict_batches"`
-	Round        int      `json:"round"`
-	Job          string   `json:"job"`
-	Output       string   `json:"output"`
-	Folder       string   `json:"folder"`
+	Round        int      `json:"round"`  // from 1
+	Job          string   `json:"job"`    // file with all of these
+	Output       string   `json:"output"` // file to which the program writes its result as JSON
+	Folder       string   `json:"folder"` // for other files, removed afterwards
 }
 
 // newJob returns the job of a task.
@@ -177,16 +109,14 @@ func newJob(t *tasks.Task, round int, p place) (*job, error) {
 	return j, nil
 }
 
-// values are the values of a job by the names of Placeholders.
+// values are the values of a job by name.
 func (j *job) values() map[string]string {
-	return map[string]string{
-		"kind": j.Kind, "branch": j.Branch, "experiment": j.Experiment, "trainer": j.Trainer,
-		"max_epochs": strconv.Itoa(j.MaxEpochs), "batch_size": strconv.Itoa(j.BatchSize),
-		"checkpoint_path": j.Checkpoint, "data_path": j.Data, "overrides": strings.Join(j.Overrides, ","),
-		"limit_train_batches": strconv.Itoa(j.LimitTrain), "limit_val_batches": strconv.Itoa(j.LimitVal),
-		"limit_predict_batches": strconv.Itoa(j.LimitPredict), "round": strconv.Itoa(j.Round), "job": j.Job,
-		"output": j.Output, "folder": j.Folder,
+	all := map[string]string{}
+	for f, v := range reflect.ValueOf(j).Elem().Fields() {
+		all[f.Tag.Get("json")] = fmt.Sprint(v)
 	}
+	all["overrides"] = strings.Join(j.Overrides, ",")
+	return all
 }
 
 // environment are the values as variables.
@@ -196,4 +126,25 @@ func (j *job) environment() (all []string) {
 	}
 	slices.Sort(all)
 	return all
+}
+
+// cytodl runs a task by the cyto-dl of the folder that it is started in.
+//
+//go:embed cytodl.py
+var cytodl []byte
+
+// python is the program that runs cytodl.
+const python = "python3"
+
+// adapter leaves cytodl beside a job, and returns the command that runs it.
+func adapter(j *job) ([]string, error) {
+	if _, err := exec.LookPath(python); err != nil {
+		return nil, errors.New(python + " is not in PATH: activate the environment that has cyto-dl, or give the " +
+			"command of the branches with --command")
+	}
+	path := filepath.Join(filepath.Dir(j.Job), "cytodl.py")
+	if err := os.WriteFile(path, cytodl, 0o600); err != nil {
+		return nil, err
+	}
+	return []string{python, path, j.Job}, nil
 }

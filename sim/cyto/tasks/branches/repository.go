@@ -28,7 +28,7 @@ type Options struct {
 	// have. Remotes that are folders of this machine are always asked.
 	Fetch bool
 	// Command runs a task that names none: words as for a shell, without its other features, in
-	// which {name} is a value of the task (Placeholders). Empty runs cyto-dl by Python.
+	// which {name} is a value of the task (job). Empty runs cyto-dl by Python.
 	Command string
 	// Limit is the time that a task may take; 0 is none.
 	Limit time.Duration
@@ -146,9 +146,9 @@ func (r *Repository) resolve(ctx context.Context, branch string) (string, error)
 		return "", err
 	}
 	remotes := strings.Fields(list)
-	slices.SortStableFunc(remotes, func(a, b string) int { // origin first
-		return cmp.Compare(boolInt(b == "origin"), boolInt(a == "origin"))
-	})
+	if i := slices.Index(remotes, "origin"); i > 0 {
+		remotes = slices.Insert(slices.Delete(remotes, i, i+1), 0, "origin")
+	}
 	for _, remote := range remotes {
 		if commit, err := r.commit(ctx, "refs/remotes/"+remote+"/"+branch); commit != "" || err != nil {
 			return commit, err
@@ -164,13 +164,6 @@ func (r *Repository) commit(ctx context.Context, name string) (string, error) {
 		return "", ctx.Err()
 	}
 	return commit, nil
-}
-
-func boolInt(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // fetch gets the commit of a branch from the remotes. It writes objects, no branch.

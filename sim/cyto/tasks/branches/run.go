@@ -112,11 +112,8 @@ func (r *Repository) command(t *tasks.Task, j *job) ([]string, error) {
 		if text == "" {
 			continue
 		}
-		c, err := ParseCommand(text)
-		if err != nil {
-			return nil, err
-		}
-		return c.with(j), nil
+		words, err := parse(text)
+		return with(words, j), err
 	}
 	return adapter(j)
 }
@@ -184,35 +181,4 @@ func readResult(ctx context.Context, path string, kind tasks.Kind, round *tasks.
 		return &resultError{text}
 	}
 	return nil
-}
-
-// Running is a round of a task under way.
-type Running struct {
-	cancel context.CancelFunc
-	done   chan struct{}
-	out    Outcome
-}
-
-// Start begins a round of a task, as Run does. Its worktree is removed before Done is closed.
-func (r *Repository) Start(ctx context.Context, t *tasks.Task, round, position int) *Running {
-	ctx, cancel := context.WithCancel(ctx)
-	x := &Running{cancel: cancel, done: make(chan struct{})}
-	go func() {
-		defer close(x.done)
-		defer cancel()
-		x.out = r.Run(ctx, t, round, position)
-	}()
-	return x
-}
-
-// Done is closed when the round has ended.
-func (x *Running) Done() <-chan struct{} { return x.done }
-
-// Cancel ends the round, which then fails as interrupted.
-func (x *Running) Cancel() { x.cancel() }
-
-// Outcome waits for the end of the round, and returns what it left.
-func (x *Running) Outcome() Outcome {
-	<-x.done
-	return x.out
 }

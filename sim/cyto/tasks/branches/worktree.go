@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -86,12 +87,9 @@ func (r *Repository) worktrees(ctx context.Context) (paths []string) {
 }
 
 func (r *Repository) registered(ctx context.Context, tree string) bool {
-	for _, path := range r.worktrees(ctx) {
-		if filepath.Base(path) == filepath.Base(tree) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.worktrees(ctx), func(path string) bool {
+		return filepath.Base(path) == filepath.Base(tree)
+	})
 }
 
 // prune removes the worktrees and folders of killed programs, ends what still runs there, and
@@ -99,7 +97,6 @@ func (r *Repository) registered(ctx context.Context, tree string) bool {
 func (r *Repository) prune(ctx context.Context) {
 	for _, tree := range r.worktrees(ctx) {
 		if folder := filepath.Dir(tree); stale(filepath.Base(folder)) {
-			endIn(folder)
 			_ = r.remove(ctx, place{folder, tree})
 		}
 	}
