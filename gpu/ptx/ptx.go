@@ -25,21 +25,18 @@ type Set struct {
 	Capability int    // 10·major + minor
 }
 
-// sets are ordered from the newest.
-var sets = []Set{{"sm_80", 80}, {"sm_75", 75}}
+// Sets lists every set, the newest first.
+func Sets() []Set { return []Set{{"sm_80", 80}, {"sm_75", 75}} }
 
 // For returns the newest set that a device of a compute capability, 10·major + minor, can run.
 func For(capability int) (Set, error) {
-	for _, s := range sets {
+	for _, s := range Sets() {
 		if capability >= s.Capability {
 			return s, nil
 		}
 	}
 	return Set{}, fmt.Errorf("compute capability %d.%d: the kernels need 7.5 or later", capability/10, capability%10)
 }
-
-// Sets lists every set, the newest first.
-func Sets() []Set { return append([]Set(nil), sets...) }
 
 // Module is the PTX of one source file.
 type Module struct {

@@ -14,9 +14,6 @@ type Trend struct {
 	N         int     // measurements
 }
 
-// Noise reports whether the interval contains 0: there is no significant trend.
-func (t Trend) Noise() bool { return !Zero(0).Judge(t.Low, t.High).Excluded() }
-
 // normal95 is the two-sided 95 % quantile of the normal distribution.
 const normal95 = 1.959964
 

@@ -44,12 +44,11 @@ type PatternOptions struct {
 	Seed uint64
 }
 
-// patternNames lists the patterns: PRISM's three, then its four examples
+// PatternNames returns the names of the patterns: PRISM's three, then its four examples
 // (concentric circles, Archimedean spiral, jittered grid, logarithmic spiral).
-var patternNames = []string{"fermat", "random", "star", "rings", "archimedes", "grid", "logarithmic"}
-
-// PatternNames returns the names of the patterns.
-func PatternNames() []string { return slices.Clone(patternNames) }
+func PatternNames() []string {
+	return []string{"fermat", "random", "star", "rings", "archimedes", "grid", "logarithmic"}
+}
 
 // segment is a sample before it is cut into apertures: a line from one end to the
 // other, or a point where they are equal.
@@ -125,8 +124,8 @@ const maxSamples = 1 << 20
 func (o *PatternOptions) validate() error {
 	positive := func(v float64) bool { return v > 0 && !math.IsInf(v, 0) }
 	switch {
-	case !slices.Contains(patternNames, o.Name):
-		return fmt.Errorf("sampling = %q: must be one of %s", o.Name, strings.Join(patternNames, ", "))
+	case !slices.Contains(PatternNames(), o.Name):
+		return fmt.Errorf("sampling = %q: must be one of %s", o.Name, strings.Join(PatternNames(), ", "))
 	case o.Samples < 1 || o.Samples > maxSamples:
 		return fmt.Errorf("samples = %d: must be 1 to %d", o.Samples, maxSamples)
 	case o.Size < 1:

@@ -1,7 +1,6 @@
 package prism_test
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -85,16 +84,9 @@ func iterate(t *testing.T, r *prism.Reconstruction, rec *profiles.Iteration) {
 	}
 }
 
-// The settings and the optics have separate lists, because neither knows the
-// other.
+// The settings have lists of their own beside those who read the names.
 func TestEveryNameThatASettingTakesIsKnown(t *testing.T) {
 	for key, known := range map[string]func(name string) error{
-		"sampling": func(name string) error {
-			if !slices.Contains(optics.PatternNames(), name) {
-				return errors.New("no such pattern")
-			}
-			return nil
-		},
 		"aperture": func(name string) error { _, err := optics.ParseApertureKind(name); return err },
 		"loss": func(name string) error {
 			_, err := prism.ParseLoss(name, true, prism.CompositeWeights{L1: 1})
@@ -113,12 +105,6 @@ func TestEveryNameThatASettingTakesIsKnown(t *testing.T) {
 			if err := known(name); err != nil {
 				t.Errorf("%s = %s: %v", key, name, err)
 			}
-		}
-	}
-	sampling, _ := prism.Table.Lookup("sampling")
-	for _, name := range optics.PatternNames() {
-		if !slices.Contains(sampling.Allowed, name) {
-			t.Errorf("no setting gives the pattern %s", name)
 		}
 	}
 }

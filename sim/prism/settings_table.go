@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"prismtop/profiles/settings"
+	"prismtop/sim/optics"
 )
 
 // The groups, in the order of Settings.
@@ -53,7 +54,7 @@ var Table = settings.NewTable("prism", joined,
 	settings.Number(groupInstrument, "readout_sigma", "amplitude", "standard deviation of readout noise", 0, 1).Fixed(fixedInstrument),
 
 	settings.Text(groupSampling, "sampling", "order and places of the samples",
-		"fermat", "random", "star", "rings", "archimedes", "grid", "logarithmic").Fixed(fixedSampling),
+		optics.PatternNames()...).Fixed(fixedSampling),
 	settings.Integer(groupSampling, "samples", "", "number of samples", 1, maxCount).Fixed(fixedSampling),
 	settings.Number(groupSampling, "roi_diameter", "pixels", "diameter of the sampled disc, at most size; 0 is size", 0, maxSide).Fixed(fixedSampling),
 	settings.Number(groupSampling, "sample_length", "pixels", "length of a line sample; 0 is a point", 0, maxSide).Fixed(fixedSampling),
