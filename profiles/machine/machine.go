@@ -99,6 +99,16 @@ func (m Memory) Allowed() int64 {
 	return m.Total
 }
 
+// Beside returns the memory that is left to this process for something else while it goes on to hold some; known is
+// false where the system does not say.
+func (m Memory) Beside(held int64) (left int64, known bool) {
+	left = m.Allowed() - held
+	if m.Available > 0 {
+		left = min(left, m.Available)
+	}
+	return left, m.Allowed() > 0
+}
+
 // Usable returns the memory that a new process may use, within the limit of its control group; known is false where
 // the system does not say.
 func (m Memory) Usable() (bytes int64, known bool) {

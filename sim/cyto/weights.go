@@ -2,7 +2,6 @@ package cyto
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -29,31 +28,22 @@ func (n *Network) StateDict() []weights.Tensor {
 // with other programs (§B2.3): of convolutions uniform within ±√(6/fan in), of norms
 // within 0.1 of 1, biases within ±0.1.
 func (n *Network) Seeded(seed uint32) []weights.Tensor {
-	g, all := lcg(seed), n.StateDict()
+	g, all := weights.Generator(seed), n.StateDict()
 	for i, p := range n.parameters {
 		v := make([]float32, elements(p.Shape))
 		for k := range v {
 			switch {
 			case p.fanIn > 0:
-				v[k] = float32(g.next() * math.Sqrt(6/float64(p.fanIn)))
+				v[k] = float32(g.Next() * math.Sqrt(6/float64(p.fanIn)))
 			case strings.HasSuffix(p.Name, ".weight"):
-				v[k] = float32(1 + 0.1*g.next())
+				v[k] = float32(1 + 0.1*g.Next())
 			default:
-				v[k] = float32(0.1 * g.next())
+				v[k] = float32(0.1 * g.Next())
 			}
 		}
 		all[i].Values = v
 	}
 	return all
-}
-
-// lcg is a linear congruential generator of 32 bits.
-type lcg uint32
-
-// next returns the next number in [−1, 1).
-func (g *lcg) next() float64 {
-	*g = *g*1664525 + 1013904223
-	return float64(*g)/(1<<31) - 1
 }
 
 func elements(shape []int) int {
@@ -66,30 +56,17 @@ func elements(shape []int) int {
 
 // SetWeights writes weights, in any order, to a state.
 func (n *Network) SetWeights(s nn.State, all []weights.Tensor) error {
-	for _, t := range all {
-		i, ok := n.model.Index(t.Name)
-		if !ok || !slices.Equal(t.Shape, n.model.Variables()[i].Shape) || t.Values == nil {
-			return fmt.Errorf("cyto weights: %s %v is not an array of this network with its numbers", t.Name, t.Shape)
-		}
-		s.Write(i, t.Values)
-	}
-	return nil
+	return weights.Put(n.model, s, all)
 }
 
 // Weights reads the weights of a state.
-func (n *Network) Weights(s nn.State) []weights.Tensor { return n.read(s, "") }
+func (n *Network) Weights(s nn.State) []weights.Tensor {
+	return weights.Get(n.model, s, n.StateDict(), "")
+}
 
 // Gradients reads the gradients of the last training step, while its plan is loaded.
-func (n *Network) Gradients(s nn.State) []weights.Tensor { return n.read(s, ".grad") }
-
-func (n *Network) read(s nn.State, suffix string) []weights.Tensor {
-	all := n.StateDict()
-	for i := range all {
-		v, _ := n.model.Index(all[i].Name + suffix)
-		all[i].Values = make([]float32, elements(all[i].Shape))
-		s.Read(v, all[i].Values)
-	}
-	return all
+func (n *Network) Gradients(s nn.State) []weights.Tensor {
+	return weights.Get(n.model, s, n.StateDict(), ".grad")
 }
 
 // ReadWeights reads a file of weights with the names of StateDict or of Names, and returns lines for the log about it.

@@ -118,10 +118,7 @@ func (s *Settings) progression() []int {
 // memory in addition to the given number of bytes held now. If the machine's memory is
 // unknown it reports true.
 func (s *Settings) FitsBeside(held int64) bool {
-	left := physicalMemory() - held
-	if available := machine.ReadMemory().Available; available > 0 {
-		left = min(left, available)
-	}
+	left, known := machine.ReadMemory().Beside(held)
 	rules := joinedRules{s, s.Values()}
-	return left <= 0 && physicalMemory() <= 0 || left > 0 && rules.fits(left) == nil
+	return !known || left > 0 && rules.fits(left) == nil
 }

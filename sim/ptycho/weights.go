@@ -2,9 +2,7 @@ package ptycho
 
 import (
 	"context"
-	"fmt"
 	"math"
-	"slices"
 
 	"prismtop/sim/nn"
 	"prismtop/sim/weights"
@@ -34,19 +32,19 @@ func (n *Network) convolutions() []weights.Tensor {
 // with other programs (§A1.8): uniform within ±√(6/(9·in)), biases within ±0.05, and
 // a scale of 1.
 func (n *Network) Seeded(seed uint32) []weights.Tensor {
-	g, all := lcg(seed), n.StateDict()
+	g, all := weights.Generator(seed), n.StateDict()
 	for i, c := range n.convs {
 		bound := math.Sqrt(6 / float64(kernel*kernel*c.in))
 		w, bias := make([]float32, c.out*c.in*kernel*kernel), make([]float32, c.out)
 		for k := range kernel * kernel {
 			for in := range c.in {
 				for out := range c.out {
-					w[(out*c.in+in)*kernel*kernel+k] = float32(g.next() * bound)
+					w[(out*c.in+in)*kernel*kernel+k] = float32(g.Next() * bound)
 				}
 			}
 		}
 		for out := range bias {
-			bias[out] = float32(g.next() * 0.05)
+			bias[out] = float32(g.Next() * 0.05)
 		}
 		all[2*i].Values, all[2*i+1].Values = w, bias
 	}
@@ -54,36 +52,14 @@ func (n *Network) Seeded(seed uint32) []weights.Tensor {
 	return all
 }
 
-// lcg is a linear congruential generator of 32 bits.
-type lcg uint32
-
-// next returns the next number in [−1, 1).
-func (g *lcg) next() float64 {
-	*g = *g*1664525 + 1013904223
-	return float64(*g)/(1<<31) - 1
-}
-
-// SetWeights writes weights, in the order of StateDict, to a state.
+// SetWeights writes weights, in any order, to a state.
 func (n *Network) SetWeights(s nn.State, all []weights.Tensor) error {
-	for _, t := range all {
-		i, ok := n.model.Index(t.Name)
-		if !ok || !slices.Equal(t.Shape, n.model.Variables()[i].Shape) || t.Values == nil {
-			return fmt.Errorf("ptycho weights: %s %v is not an array of this network with its numbers", t.Name, t.Shape)
-		}
-		s.Write(i, t.Values)
-	}
-	return nil
+	return weights.Put(n.model, s, all)
 }
 
 // Weights reads the weights of a state.
 func (n *Network) Weights(s nn.State) []weights.Tensor {
-	all := n.StateDict()
-	for i := range all {
-		v, _ := n.model.Index(all[i].Name)
-		all[i].Values = make([]float32, n.model.Variables()[v].Shape.Elements())
-		s.Read(v, all[i].Values)
-	}
-	return all
+	return weights.Get(n.model, s, n.StateDict(), "")
 }
 
 // ReadWeights reads a file of weights with the names of StateDict or of Names, and returns lines for the log about

@@ -53,28 +53,13 @@ func (a *Alias) shape(here []int) []int {
 	return there
 }
 
-// here returns numbers from there in the order here, where the shape is the given one.
-func (a *Alias) here(values []float32, shape []int) []float32 {
+// move returns numbers in the order of the other program, or from it back in the order here, where the shape is the
+// given one.
+func (a *Alias) move(values []float32, shape []int, back bool) []float32 {
 	if a.Axes == nil {
 		return values
 	}
 	moved := make([]float32, len(values))
-	a.walk(shape, func(there, here int) { moved[here] = values[there] })
-	return moved
-}
-
-// there is the inverse of here.
-func (a *Alias) there(values []float32, shape []int) []float32 {
-	if a.Axes == nil {
-		return values
-	}
-	moved := make([]float32, len(values))
-	a.walk(shape, func(there, here int) { moved[there] = values[here] })
-	return moved
-}
-
-// walk calls visit with the places of every number there and here.
-func (a *Alias) walk(shape []int, visit func(there, here int)) {
 	strides, step := make([]int, len(shape)), 1
 	for i := len(shape) - 1; i >= 0; i-- {
 		strides[i], step = step, step*shape[i]
@@ -85,7 +70,11 @@ func (a *Alias) walk(shape []int, visit func(there, here int)) {
 		for i, n := range at {
 			here += n * strides[a.Axes[i]]
 		}
-		visit(there, here)
+		if back {
+			moved[here] = values[there]
+		} else {
+			moved[there] = values[here]
+		}
 		for i := len(at) - 1; i >= 0; i-- {
 			if at[i]++; at[i] < sides[i] {
 				break
@@ -93,13 +82,14 @@ func (a *Alias) walk(shape []int, visit func(there, here int)) {
 			at[i] = 0
 		}
 	}
+	return moved
 }
 
 // Rename returns a network's arrays under another program's names and in its layouts.
 func (n *Names) Rename(all []Tensor) []Tensor {
 	var renamed []Tensor
 	for i, a := range n.Arrays {
-		t := Tensor{Shape: a.shape(all[i].Shape), Values: a.there(all[i].Values, all[i].Shape)}
+		t := Tensor{Shape: a.shape(all[i].Shape), Values: a.move(all[i].Values, all[i].Shape, false)}
 		for _, name := range append([]string{a.Name}, a.Twins...) {
 			t.Name = name
 			renamed = append(renamed, t)
@@ -173,7 +163,7 @@ func (n *Network) take(all []stored) (tensors []Tensor, said []string, err error
 						v)
 				}
 			}
-			values = names.Arrays[i].here(values, want.Shape)
+			values = names.Arrays[i].move(values, want.Shape, true)
 		}
 		tensors[i] = Tensor{Name: want.Name, Shape: want.Shape, Values: values}
 	}

@@ -55,7 +55,8 @@ func (Maker) Reads(v settings.Values) bool { return v.Text("data") != "" }
 // bytes.
 func (Maker) FitsBeside(v settings.Values, held int64) bool {
 	s := From(v)
-	return s.fitsBeside(held)
+	left, known := machine.ReadMemory().Beside(held)
+	return !known || s.leastMemory() <= float64(left)
 }
 
 // Most returns the minibatches of all epochs, or the batches of all passes, of synthetic images; how many images of

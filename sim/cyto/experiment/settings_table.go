@@ -203,12 +203,7 @@ var Table = settings.NewTable("cyto", joined,
 ).As(settings.Roles{Rate: "learning_rate", Precision: "amp"})
 
 // joined checks the rules that involve several settings, for this machine's memory.
-func joined(v settings.Values) error { return joinedWith(v, available()) }
-
-// available returns the memory that this process may use, in bytes; 0 if that is unknown.
-func available() int64 {
-	return machine.ReadMemory().Allowed()
-}
+func joined(v settings.Values) error { return joinedWith(v, machine.ReadMemory().Allowed()) }
 
 func joinedWith(v settings.Values, memory int64) error {
 	s := From(v)
@@ -266,15 +261,4 @@ func (s *Settings) leastMemory() float64 {
 	}
 	first := float64(cyto.DefaultConfig(s.Axes).Filters[0])
 	return s.dataBytes() + 2*4*first*float64(at)*voxels(s.patch())
-}
-
-// fitsBeside reports whether a run of the settings fits into this machine's memory in
-// addition to the given number of bytes.
-func (s *Settings) fitsBeside(held int64) bool {
-	all := available()
-	left := float64(all - held)
-	if free := machine.ReadMemory().Available; free > 0 {
-		left = math.Min(left, float64(free))
-	}
-	return all <= 0 || s.leastMemory() <= left
 }

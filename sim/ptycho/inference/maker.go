@@ -158,14 +158,10 @@ func Footprint(ctx context.Context, v settings.Values, large bool) (int64, error
 // FitsBeside reports whether an inference fits into memory in addition to the given number of
 // bytes held now. If the machine's memory is unknown it reports true.
 func (Maker) FitsBeside(v settings.Values, held int64) bool {
-	m := machine.ReadMemory()
-	left := m.Allowed() - held
-	if m.Available > 0 {
-		left = min(left, m.Available)
-	}
+	left, known := machine.ReadMemory().Beside(held)
 	need, err := Footprint(context.Background(), v, false)
 	need = max(need, scanOptions(v).DrawingBytes())
-	return m.Total <= 0 || err == nil && need <= left
+	return !known || err == nil && need <= left
 }
 
 // Most returns the batches of all passes, at the batch size of the settings: one that reaches the end of a pass

@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 
+	"prismtop/profiles/machine"
 	"prismtop/profiles/settings"
 	"prismtop/sim/checkpoint"
 	"prismtop/sim/learning"
@@ -81,7 +82,8 @@ func (m Maker) Reads(v settings.Values) bool { return v.Text("data") != "" }
 // of bytes.
 func (m Maker) FitsBeside(v settings.Values, held int64) bool {
 	s := From(v)
-	return s.fitsBeside(held)
+	left, known := machine.ReadMemory().Beside(held)
+	return !known || s.leastMemory() <= float64(left)
 }
 
 // Most returns the minibatches of all epochs, and whether the test loss may end them sooner.
