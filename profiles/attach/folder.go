@@ -202,15 +202,22 @@ func dial(ctx context.Context, path string, hello clientHello) (answer serverHel
 	case err != nil && ctx.Err() != nil:
 		err = ctx.Err()
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		err = errors.New("it does not answer: its process is stopped, or busy")
+		err = errDelayed
 	}
 	return answer, c, err
 }
 
-// Stop ends the run of the session behind a socket, waits for its end, and returns how it ended.
+// errDelayed reports a session that was sent a hello and has not answered.
+var errDelayed = errors.New("it does not answer: its process is stopped, or busy")
+
+// Stop ends the run of the session behind a socket, waits for its end, and returns how it ended. A session that does
+// not answer in time is told all the same.
 func Stop(ctx context.Context, path, version string) (why string, err error) {
 	_, c, err := dial(ctx, path, clientHello{Want: WantStop, Version: version, Role: Operator})
-	if err != nil {
+	switch {
+	case errors.Is(err, errDelayed):
+		return "", fmt.Errorf("%w; it ends once it goes on", err)
+	case err != nil:
 		return "", err
 	}
 	defer c.Close()

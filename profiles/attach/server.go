@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"prismtop/profiles"
@@ -219,7 +220,8 @@ type conn struct {
 	watches bool // guarded by the server's mu
 	seat    *Seat
 
-	mu sync.Mutex // of writing
+	mu   sync.Mutex  // of writing
+	left atomic.Bool // the client reads nothing any more
 
 	// Of the goroutine that reads.
 	used     float64 // processor time of the client
@@ -292,12 +294,10 @@ func (s *Session) grant(asked Role) Role {
 	return min(max(asked, Viewer), allowed)
 }
 
-// stop ends the run, and the connection with it.
+// stop ends the run, and the connection with it. Who asked for it may be gone by now, because this process was stopped.
 func (c *conn) stop(answer serverHello) {
 	v := c.server
-	if !c.send(helloFrame, answer) {
-		return
-	}
+	c.send(helloFrame, answer)
 	v.session.Lease.log("stopped by prismtop stop")
 	v.session.Stop()
 	<-v.ended
@@ -349,8 +349,11 @@ func (c *conn) watch(r io.Reader, hello clientHello, answer serverHello) {
 	gone, written := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(written)
-		c.write(gone, answer.Control)
-		_ = c.net.Close() // ends reading
+		if c.write(gone, answer.Control); c.left.Load() {
+			_ = c.net.SetReadDeadline(time.Now().Add(byeLimit)) // what the client asked for before is carried out
+		} else {
+			_ = c.net.Close() // ends reading
+		}
 	}()
 	c.read(r)
 	c.seat.Release() // before the client hears of the end
@@ -401,15 +404,15 @@ func (c *conn) read(r io.Reader) {
 				c.answer(&asked)
 				<-c.check
 			})
-		case !c.answer(&asked):
-			return
+		default:
+			c.answer(&asked)
 		}
 	}
 }
 
-// answer carries out a command, sends its first answer and reports whether that was taken.
-func (c *conn) answer(asked *profiles.Command) bool {
-	return c.send(replyFrame, profiles.AnswerTo(asked, c.carryOut(asked)))
+// answer carries out a command and sends its first answer.
+func (c *conn) answer(asked *profiles.Command) {
+	c.send(replyFrame, profiles.AnswerTo(asked, c.carryOut(asked)))
 }
 
 // carryOut carries out a command. A panic costs the client its answer only.
@@ -505,6 +508,9 @@ func (c *conn) put(f []byte) bool {
 			return true
 		}
 		if f = f[n:]; n == 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+			if errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
+				c.left.Store(true)
+			}
 			return false
 		}
 	}

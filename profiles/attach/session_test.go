@@ -218,6 +218,54 @@ func TestTheLeaseOfAScreenThatIsGone(t *testing.T) {
 	}
 }
 
+// What a screen, or prismtop stop, asked for before it left is carried out, as by a process that was stopped meanwhile.
+func TestWhatWasAskedBeforeLeavingIsCarriedOut(t *testing.T) {
+	s := serve(t, journalLimit)
+	s.begin()
+	c := s.dialRaw(t)
+	hello, _ := message(helloFrame, clientHello{Protocol: Protocol, Want: WantWatch, Role: Operator})
+	if _, err := c.Write(hello); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readHello(c, "x"); err != nil {
+		t.Fatal(err)
+	}
+	lease := s.server.session.Lease
+	lease.mu.Lock() // nothing is carried out
+	for _, asked := range []profiles.Command{ask(profiles.PauseCommand), ask(profiles.ResumeCommand)} {
+		f, _ := message(commandFrame, &asked)
+		if _, err := c.Write(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = c.Close()
+	lease.mu.Unlock()
+	eventually(t, "what the screen asked for", func() bool { return slices.Equal(s.run.list(), []string{"pause", "go"}) })
+
+	c = s.dialRaw(t)
+	s.server.mu.Lock() // no connection is served
+	hello, _ = message(helloFrame, clientHello{Protocol: Protocol, Want: WantStop, Role: Operator})
+	if _, err := c.Write(hello); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Close()
+	s.server.mu.Unlock()
+	eventually(t, "the stop", func() bool { return slices.Contains(s.run.list(), "stop") })
+}
+
+// A session that does not answer in time was told to stop, and whoever told it hears that it will.
+func TestAStopOfASessionThatDoesNotAnswer(t *testing.T) {
+	s := serve(t, journalLimit)
+	s.begin()
+	s.server.mu.Lock()
+	_, err := Stop(t.Context(), s.server.path, "1.2.3")
+	s.server.mu.Unlock()
+	if err == nil || !strings.HasSuffix(err.Error(), "it ends once it goes on") {
+		t.Errorf("%v", err)
+	}
+	eventually(t, "the stop", func() bool { return slices.Contains(s.run.list(), "stop") })
+}
+
 // A check that takes long delays nothing else.
 func TestACheckDelaysNothing(t *testing.T) {
 	s := serve(t, journalLimit)

@@ -184,8 +184,8 @@ func exportsAttached(path string) *exporter {
 const endLimit = 10 * time.Second
 
 // errGoesOn reports a run that was told to end and has not in time.
-var errGoesOn = errors.New("it was told to end and does not answer, so that it may go on: prismtop sessions shows " +
-	"it, prismtop stop ends it")
+var errGoesOn = errors.New("it was told to end and does not answer: it ends once its process goes on; prismtop " +
+	"sessions shows it")
 
 // awaitEnd waits for the end of a session that was told to end, or has ended, and returns the error of following it.
 func awaitEnd(ctx context.Context, ended <-chan error, limit time.Duration) error {

@@ -59,7 +59,7 @@ func TestANumberThatIsNothingKnown(t *testing.T) {
 	}
 }
 
-// A run that was told to end and does not answer is reported: it may go on.
+// A run that was told to end and does not answer is reported.
 func TestARunThatDoesNotEndInTimeIsReported(t *testing.T) {
 	ended := make(chan error, 1)
 	if err := awaitEnd(t.Context(), ended, time.Millisecond); !errors.Is(err, errGoesOn) {
