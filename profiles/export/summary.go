@@ -36,9 +36,9 @@ type Source struct {
 	Processors int              // threads that a setting of 0 means; 0 if unknown
 	Origins    settings.Origins // of the settings of the first start; nil if unknown
 
-	Began  time.Time          // origin of a recording's times; zero for a run that goes on
-	Facts  map[string]any     // what a recording says of itself
-	Starts []settings.Origins // of the settings of each start of a recording; nil for a restart
+	Began  time.Time             // origin of a recording's times; zero for a run that goes on
+	Facts  func() map[string]any // what a recording says of itself, or would at the end of a run; nil for what is above
+	Starts []settings.Origins    // of the settings of each start of a recording; nil for a restart
 }
 
 // Summary is a run as one JSON object. A value that was not measured is null, and

@@ -40,13 +40,13 @@ CREATE TABLE changes (
 CREATE TABLE effects (
 	start INTEGER, iteration INTEGER, keys TEXT, verdict TEXT, reason TEXT, shift REAL, low REAL, high REAL, drift REAL,
 	before_ms REAL, after_ms REAL, n_before INTEGER, n_after INTEGER, left_out INTEGER, quality_drift REAL,
-	final INTEGER, PRIMARY KEY (start, iteration)
+	replicated TEXT, final INTEGER, PRIMARY KEY (start, iteration)
 ) WITHOUT ROWID;
 CREATE TABLE measurements (start INTEGER, iteration INTEGER, metric TEXT, value REAL, at REAL);
 CREATE TABLE units (
 	start INTEGER, unit INTEGER, iterations INTEGER, converged INTEGER, loss TEXT, reached REAL, threshold REAL, seconds REAL, at REAL
 );
-CREATE TABLE log (at REAL NOT NULL, text TEXT NOT NULL, refused INTEGER);
+CREATE TABLE log (start INTEGER, at REAL NOT NULL, text TEXT NOT NULL, refused INTEGER);
 CREATE TABLE alerts (
 	start INTEGER, id TEXT, severity TEXT, iteration INTEGER, what TEXT, try TEXT, raised REAL, cleared REAL
 );
@@ -65,7 +65,7 @@ CREATE TABLE blocks (
 // Known is what a Database holds beside the events of a run.
 type Known struct {
 	Began   time.Time                        // origin of all times; zero for the first event's
-	Facts   map[string]any                   // the rows of the table recording
+	Facts   func() map[string]any            // the rows of the table recording at the end, but for Began's
 	Origins func(start int) settings.Origins // of the settings of a start; nil for a restart
 	Whole   bool                             // the run's end is known
 }
@@ -116,11 +116,6 @@ func (d *Database) open(ctx context.Context) (err error) {
 		return err
 	}
 	d.t = all.in(ctx, tx)
-	for key, value := range d.known.Facts {
-		if _, err := tx.ExecContext(ctx, "INSERT INTO recording VALUES (?, ?)", key, value); err != nil {
-			return err
-		}
-	}
 	_, err = tx.ExecContext(ctx, "INSERT INTO progress (one, written) VALUES (1, 0)")
 	return err
 }
@@ -211,6 +206,15 @@ func (d *Database) Close(lost int64) (err error) {
 		return d.t.err
 	}
 	ctx := context.Background()
+	facts := d.known.Facts()
+	if !d.known.Began.IsZero() {
+		begins(facts, d.known.Began)
+	}
+	for key, value := range facts {
+		if _, err = d.t.tx.ExecContext(ctx, "INSERT INTO recording VALUES (?, ?)", key, value); err != nil {
+			return err
+		}
+	}
 	_, err = d.t.tx.ExecContext(ctx, "UPDATE progress SET dropped = ?, ended = ?", lost, d.known.Whole)
 	if err == nil {
 		err = d.t.tx.Commit()

@@ -19,7 +19,7 @@ import (
 func TestADatabaseCanBeQueried(t *testing.T) {
 	var file bytes.Buffer
 	began := time.Now()
-	d := NewDatabase(&file, Known{Began: began, Facts: map[string]any{"program": "prismtop 1.2"}, Whole: true,
+	d := NewDatabase(&file, Known{Began: began, Facts: func() map[string]any { return map[string]any{"program": "prismtop 1.2"} }, Whole: true,
 		Origins: func(int) settings.Origins { return settings.Origins{"amp": "flag --amp"} }})
 	take := func(after time.Duration, b profiles.Body) { d.Take(&profiles.Event{At: began.Add(after), Body: b}) }
 	info := prismtest.Info(4)
@@ -40,6 +40,7 @@ func TestADatabaseCanBeQueried(t *testing.T) {
 	}
 	s.Effects = append(s.Effects, profiles.Effect{Change: profiles.Change{Key: "amp", Before: "off", After: "bf16", Iteration: 300}, NAfter: 3, Needed: 20, Closed: true,
 		Replica: &profiles.AblationRow{Effect: -0.11, Low: -0.2, High: -0.06, OffNS: 5e6, OnNS: 4e6, Groups: 20, Final: true}})
+	s.Log = []profiles.LogLine{{At: time.Second, Text: "stands"}}
 	d.See(&s)
 	if err := d.Close(7); err != nil {
 		t.Fatal(err)
@@ -68,7 +69,10 @@ func TestADatabaseCanBeQueried(t *testing.T) {
 		"SELECT bytes FROM memory WHERE part = 'gpu context'":                            "50",
 		effect + "100": "amp: off → bf16, faster, -0.25 [-0.3, -0.2], 4.0 to 3.0",
 		effect + "300": "amp: off → bf16, faster, -0.11 [-0.2, -0.06], 5.0 to 4.0",
-		"SELECT reason FROM effects WHERE iteration = 300": "",
+		"SELECT reason FROM effects WHERE iteration = 300":             "",
+		"SELECT replicated FROM effects WHERE iteration = 300":         "saves 11 %",
+		"SELECT replicated IS NULL FROM effects WHERE iteration = 100": "1",
+		"SELECT start || ' ' || at || ' ' || text FROM log":            "0 1.0 stands",
 		effect + "200": "amp: off → bf16, invalid, none [none, none], 4.0 to 3.0",
 		"SELECT value || ' ' || origin FROM settings WHERE key = 'amp'":                     "off flag --amp",
 		"SELECT better FROM metrics WHERE name = 'psnr_db'":                                 "more",

@@ -265,7 +265,7 @@ func (x *tabulator) conclude(t *inserts, s *profiles.Snapshot, now float64) {
 		x.told = told{start: x.start, log: x.told.log, alerts: map[alertKey]int64{}, effects: map[int64]bool{}}
 	}
 	for _, line := range profiles.NewLines(x.told.log, s.Log) {
-		t.run(insertLog, line.At.Seconds(), line.Text, line.Refused)
+		t.run(insertLog, x.start, line.At.Seconds(), line.Text, line.Refused)
 	}
 	x.told.log = s.Log
 	x.endAlerts(t, s.Alerts, now)
@@ -328,7 +328,7 @@ func (x *tabulator) putEffects(t *inserts, s *profiles.Snapshot) {
 			keys = append(keys, c.Key+": "+c.Before+" → "+c.After)
 		}
 		reason, _ := e.Incomparable()
-		var shift, low, high, drift, before, after, quality any
+		var shift, low, high, drift, before, after, quality, words any
 		if e.Enough {
 			drift = measured(e.Drift)
 			before, after = e.BeforeNS/1e6, e.AfterNS/1e6
@@ -342,10 +342,14 @@ func (x *tabulator) putEffects(t *inserts, s *profiles.Snapshot) {
 			shift, low, high = measured(r.Effect), measured(r.Low), measured(r.High)
 			before, after = r.OffNS/1e6, r.OnNS/1e6
 		}
+		if e.Replica != nil {
+			words = e.Replica.Verdict()
+		}
 		if e.HasQuality {
 			quality = measured(e.QualityDrift)
 		}
 		t.run(putEffect, x.start, e.Iteration, strings.Join(keys, ", "), verdict.Name(), reason, shift, low, high,
-			drift, before, after, e.NBefore, e.NAfter, e.LeftOut, quality, e.Closed)
+			drift, before, after, e.NBefore, e.NAfter, e.LeftOut, quality, words,
+			e.Closed)
 	}
 }

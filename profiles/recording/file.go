@@ -134,14 +134,10 @@ func (f *file) describe(ctx context.Context) error {
 		return err
 	}
 	defer tx.Rollback() // without effect once it is committed
-	p := &f.options.Fingerprint
-	for key, value := range map[string]any{
-		"began_ns": f.began.UnixNano(), "began": f.began.UTC().Format(time.RFC3339),
-		"program": "prismtop " + p.Version, "preset": p.Preset, "process": os.Getpid(), "host": hostname(),
-		"file":      filepath.Base(f.options.Path),
-		"processor": p.CPU.Model, "processor_reason": p.CPU.Reason, "architecture": p.CPU.Arch,
-		"processors": p.CPU.Logical, "threads": p.Threads, "stopped": strings.Repeat(" ", stoppedRoom),
-	} {
+	facts := f.options.Fingerprint.Facts(f.options.Path)
+	begins(facts, f.began)
+	facts["stopped"] = strings.Repeat(" ", stoppedRoom)
+	for key, value := range facts {
 		if _, err := tx.ExecContext(ctx, "INSERT INTO recording VALUES (?, ?)", key, value); err != nil {
 			return err
 		}
@@ -152,16 +148,42 @@ func (f *file) describe(ctx context.Context) error {
 	return tx.Commit()
 }
 
-// describeGPU writes which GPU the machine has.
-func (f *file) describeGPU(ctx context.Context, g machine.GPU) error {
+// Facts returns rows of the table recording, by their keys: by which program and on what machine a run is made, and as
+// which file, if the path of one is given.
+func (p *Fingerprint) Facts(path string) map[string]any {
+	facts := map[string]any{
+		"program": "prismtop " + p.Version, "preset": p.Preset, "process": os.Getpid(), "host": hostname(),
+		"processor": p.CPU.Model, "processor_reason": p.CPU.Reason, "architecture": p.CPU.Arch,
+		"processors": p.CPU.Logical, "threads": p.Threads, "stopped": "",
+	}
+	if path != "" {
+		facts["file"] = filepath.Base(path)
+	}
+	return facts
+}
+
+// begins adds when a recording began.
+func begins(facts map[string]any, at time.Time) {
+	facts["began_ns"], facts["began"] = at.UnixNano(), at.UTC().Format(time.RFC3339)
+}
+
+// GPUFacts returns the rows of the table recording about the machine's GPU.
+func GPUFacts(g machine.GPU) map[string]any {
 	name := ""
 	if len(g.Devices) > 0 {
 		name = g.Devices[0].Name
 	}
-	_, err := f.db.ExecContext(ctx,
-		"INSERT OR REPLACE INTO recording VALUES ('gpu', ?), ('gpu_driver', ?), ('gpu_reason', ?)", name, g.Driver,
-		g.Reason)
-	return err
+	return map[string]any{"gpu": name, "gpu_driver": g.Driver, "gpu_reason": g.Reason}
+}
+
+// describeGPU writes which GPU the machine has.
+func (f *file) describeGPU(ctx context.Context, g machine.GPU) error {
+	for key, value := range GPUFacts(g) {
+		if _, err := f.db.ExecContext(ctx, "INSERT OR REPLACE INTO recording VALUES (?, ?)", key, value); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // write writes a batch in one transaction.

@@ -115,9 +115,11 @@ func writeRecording(ctx context.Context, r *recording.Reader, targets []files.Ta
 			from.Origins = origins
 		}
 	}
-	if from.Facts, err = r.Facts(ctx); err != nil {
+	facts, err := r.Facts(ctx)
+	if err != nil {
 		return nil, err
 	}
+	from.Facts = func() map[string]any { return facts }
 	from.Began = r.Began()
 	if slices.ContainsFunc(targets, func(t files.Target) bool { return t.Format() == "csv" }) { // columns come first
 		if from.Schema, err = replay.Schema(ctx, r); err != nil {

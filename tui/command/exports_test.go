@@ -3,8 +3,10 @@
 package command
 
 import (
+	"database/sql"
 	"encoding/json"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -137,5 +139,49 @@ func TestATakenAddressIsNoUsageError(t *testing.T) {
 	_, err = f.handOn(t.Context(), export.Source{}, true)
 	if err == nil || cli.ExitStatus(cli.BadUsage(err)) != cli.StatusFailed {
 		t.Errorf("%v: status %d, want %d", err, cli.ExitStatus(cli.BadUsage(err)), cli.StatusFailed)
+	}
+}
+
+// The tables of a run and those of its recording hold the same facts, but for when the first event came.
+func TestTablesOfARunAndOfItsRecordingHoldTheSameFacts(t *testing.T) {
+	skipStarts(t)
+	folder := t.TempDir()
+	s := startIn(t, ptytest.OpenDrain(t, 120, 40), folder,
+		"prismtop run --headless --preset curve --max-iterations 20 --record run.sqlite --export sqlite=live.db && exec prismtop export run.sqlite sqlite=recorded.db")
+	if status := s.end(time.Minute); status != 0 {
+		t.Fatalf("status %d: %q", status, s.Received())
+	}
+	facts := func(name string) map[string]string {
+		db, err := sql.Open("sqlite", filepath.Join(folder, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		rows, err := db.QueryContext(t.Context(), "SELECT key, CAST(value AS TEXT) FROM recording")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rows.Close()
+		all := map[string]string{}
+		for rows.Next() {
+			var key, value string
+			if err := rows.Scan(&key, &value); err != nil {
+				t.Fatal(err)
+			}
+			all[key] = value
+		}
+		return all
+	}
+	live, recorded := facts("live.db"), facts("recorded.db")
+	for _, all := range []map[string]string{live, recorded} {
+		if all["began"] == "" || all["file"] != "run.sqlite" || all["host"] == "" {
+			t.Errorf("%v", all)
+		}
+		delete(all, "began")
+		delete(all, "began_ns")
+	}
+	delete(recorded, "ran") // of the parts that were resumed
+	if !maps.Equal(live, recorded) {
+		t.Errorf("the tables of the run hold %v, those of its recording %v", live, recorded)
 	}
 }

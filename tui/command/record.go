@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -194,6 +195,19 @@ func fingerprint(presetName string, origins settings.Origins) recording.Fingerpr
 	}
 }
 
+// factsOf returns what the recording of a run says of itself, or what it would say if r is nil.
+func factsOf(print *recording.Fingerprint, r *recording.Recorder, gpu *cli.GPU) map[string]any {
+	path := ""
+	if r != nil {
+		path = r.Path()
+	}
+	facts := print.Facts(path)
+	if found, known := gpu.Known(); known {
+		maps.Copy(facts, recording.GPUFacts(found))
+	}
+	return facts
+}
+
 // How long the end of the program waits for the end of the recording: after a screen, where
 // a user waits for the prompt, and without one.
 const (
@@ -214,7 +228,7 @@ func (f *recordFlags) closeRecording(cmd *cobra.Command, r *recording.Recorder, 
 	err := r.Close(ctx)
 	switch {
 	case f.file != "" && err != nil:
-		failed = fmt.Errorf("flag --record: %s: not recorded to the end: %w", f.file, err)
+		failed = fmt.Errorf("flag --record: not recorded to the end: %w", err)
 	case err != nil && (last == nil || last.Recording.Err == ""):
 		fmt.Fprintln(cmd.ErrOrStderr(), words.Printed("prismtop: not recorded to the end: "+err.Error()))
 	case err == nil && r.Logged():

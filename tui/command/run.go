@@ -208,16 +208,16 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) (failed error) {
 	}
 	origins := f.keep.origins(f.origins)
 	gpu := cli.FindGPU(cmd.Context()) // beside the first frame
+	var recorder *recording.Recorder
+	print := fingerprint(chosen.Name, origins)
 	handed, err := f.handOn(cmd.Context(), export.Source{
 		Version: cli.Version, Preset: chosen.Name, CPU: features.Detect(), Processors: machine.Processors(),
-		Origins: origins,
+		Origins: origins, Facts: func() map[string]any { return factsOf(&print, recorder, gpu) },
 	}, cmd.Flags().Changed("metrics"))
 	if err != nil {
 		return cli.BadUsage(err)
 	}
 	defer handed.discard()
-	var recorder *recording.Recorder
-	print := fingerprint(chosen.Name, origins)
 	makes := workloads.Of(v).Maker
 	if f.maker != nil {
 		makes = f.maker

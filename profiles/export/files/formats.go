@@ -88,11 +88,8 @@ func startTrace(to []io.Writer, from export.Source) writer { return trace.New(to
 func startDatabase(to []io.Writer, from export.Source) writer {
 	k := recording.Known{Began: from.Began, Facts: from.Facts, Whole: from.Cut == ""}
 	if k.Facts == nil {
-		k.Facts = map[string]any{
-			"program": "prismtop " + from.Version, "preset": from.Preset, "processor": from.CPU.Model,
-			"processor_reason": from.CPU.Reason, "architecture": from.CPU.Arch, "processors": from.CPU.Logical,
-			"threads": from.Processors,
-		}
+		made := recording.Fingerprint{Version: from.Version, Preset: from.Preset, CPU: from.CPU, Threads: from.Processors}
+		k.Facts = func() map[string]any { return made.Facts("") }
 	}
 	k.Origins = func(start int) settings.Origins {
 		switch {

@@ -130,7 +130,7 @@ func export(t *testing.T, path string) string {
 		t.Fatal(err)
 	}
 	var file bytes.Buffer
-	d := recording.NewDatabase(&file, recording.Known{Began: r.Began(), Facts: facts, Whole: true,
+	d := recording.NewDatabase(&file, recording.Known{Began: r.Began(), Facts: func() map[string]any { return facts }, Whole: true,
 		Origins: func(start int) settings.Origins { return origins[start] }})
 	if _, err := Events(t.Context(), r, d.Take, d.See); err != nil {
 		t.Fatal(err)
@@ -152,7 +152,7 @@ func TestADatabaseHasTheTablesOfFormat1(t *testing.T) {
 	for table, columns := range map[string]string{
 		"starts": "*", "settings": "*", "metrics": "*", "changes": "*", "measurements": "*", "units": "*", "notes": "*", "sensors": "*", "memory": "*", "pictures": "*", "layer_lists": "*", "layer_samples": "*",
 		// the recorder kept a place for why a recording stopped, and the end of a run cleared its alerts
-		"recording": "key, trim(value)", "log WHERE text NOT LIKE 'cleared after %'": "*",
+		"recording": "key, trim(value)", "log WHERE text NOT LIKE 'cleared after %'": "at, text, refused",
 		// when the recorder wrote decided how much of an effect was known
 		"effects":  "start, iteration, keys, verdict, before_ms, quality_drift",
 		"alerts":   "start, id, severity, iteration, what, try, raised, cleared IS NULL AS stands",
