@@ -323,8 +323,9 @@ func TestAfterTheEndKeysAreThoseThatWork(t *testing.T) {
 
 // Fields without room between them have a line there, and an experiment is named.
 func TestFieldsOfTheHeaderAreSeparatedAndNamed(t *testing.T) {
-	deciding, ablating := tuitest.Busy(), tuitest.Busy()
+	deciding, further, ablating := tuitest.Busy(), tuitest.Busy(), tuitest.Busy()
 	deciding.Ablation = &profiles.Ablation{Running: true, Replication: true, Groups: 9, Done: 3}
+	further.Ablation = &profiles.Ablation{Running: true, Replication: true, Groups: 26, Done: 12}
 	ablating.Ablation = &profiles.Ablation{Running: true, Groups: 88, Done: 18}
 	for _, w := range []int{68, 80, 120, 200} {
 		for _, tt := range []struct {
@@ -333,6 +334,7 @@ func TestFieldsOfTheHeaderAreSeparatedAndNamed(t *testing.T) {
 		}{
 			{tuitest.Busy(), []string{"others 62 %│", "it/s│others"}},
 			{deciding, []string{"decide 3/9", "deciding 3/9"}},
+			{further, []string{" 12/26"}},
 			{ablating, []string{"abl. 18/88", "ablate 18/88"}},
 		} {
 			tt.s.Alerts = tuitest.Eventful().Alerts
