@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"prismtop/profiles"
+	"prismtop/profiles/machine"
 	"prismtop/profiles/report"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/stats"
@@ -237,6 +238,15 @@ func WriteText(w io.Writer, list []Recommendation, a *profiles.Ablation) error {
 	}
 	if len(others) > 0 {
 		measured(&d, others)
+	}
+	switch {
+	case a.ForeignKnown && a.Foreign > machine.Quiet:
+		d.Paragraph("other programs took %.1f %% of the processors meanwhile: %s", 100*a.Foreign,
+			report.Strong("the machine was busy, and these savings are not this program's alone"))
+	case a.ForeignKnown:
+		d.Paragraph("other programs took %.1f %% of the processors meanwhile", 100*a.Foreign)
+	case len(a.Rows) > 0:
+		d.Paragraph("other programs' share of the processors is unknown")
 	}
 	return d.WriteText(w, 0)
 }

@@ -49,10 +49,11 @@ func TestRecommendationsAreOrderedByWhatTheySave(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	var b bytes.Buffer
+	a.Foreign, a.ForeignKnown = 0.016, true
 	if err := WriteText(&b, list, a); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"[ ]  high", "1.43x [1.39, 1.47]", "−40.0 MB", "no: --set amp=bf16", "[x]  high", "yes, in force"} {
+	for _, want := range []string{"other programs took 1.6 % of the processors meanwhile\n", "[ ]  high", "1.43x [1.39, 1.47]", "−40.0 MB", "no: --set amp=bf16", "[x]  high", "yes, in force"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, b.String())
 		}

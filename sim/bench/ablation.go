@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"prismtop/profiles"
+	"prismtop/profiles/machine"
 	"prismtop/profiles/report"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/unit"
@@ -30,6 +31,12 @@ func Ablation(ctx context.Context, maker workload.Maker, v settings.Values, o ab
 	if err := run.Ablate(o); err != nil {
 		return nil, run.Info(), err
 	}
+	began := machine.ReadLoad()
+	loaded := func(a profiles.Ablation) *profiles.Ablation {
+		load := machine.ReadLoad().Since(began)
+		a.Foreign, a.ForeignKnown = load.Foreign(), load.Reason == ""
+		return &a
+	}
 	for seen := (*profiles.Ablation)(nil); ; {
 		if err := m.iterate(run, &row{}); err != nil {
 			err = fmt.Errorf("bench ablation: %w", err)
@@ -38,14 +45,14 @@ func Ablation(ctx context.Context, maker workload.Maker, v settings.Values, o ab
 			}
 			incomplete := *seen
 			incomplete.Running, incomplete.Ended = false, "interrupted"
-			return &incomplete, run.Info(), err
+			return loaded(incomplete), run.Info(), err
 		}
 		newest := run.Ablation()
 		if newest != seen && newest != nil && report != nil && newest.Spent > 0 {
 			report(newest)
 		}
 		if seen = newest; newest != nil && !newest.Running {
-			return newest, run.Info(), nil
+			return loaded(*newest), run.Info(), nil
 		}
 	}
 }

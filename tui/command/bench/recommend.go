@@ -16,11 +16,13 @@ import (
 
 // recommendJSON is bench recommend --json.
 type recommendJSON struct {
-	Schema          int                        `json:"schema"`
-	Version         string                     `json:"version"`
-	Preset          string                     `json:"preset"`
-	Settings        settings.Values            `json:"settings"`
-	Ended           string                     `json:"ended"` // of the ablation: "complete", or why it ended before
+	Schema   int             `json:"schema"`
+	Version  string          `json:"version"`
+	Preset   string          `json:"preset"`
+	Settings settings.Values `json:"settings"`
+	Ended    string          `json:"ended"` // of the ablation: "complete", or why it ended before
+	// ForeignCPU is the share of the processors that other programs took meanwhile, 0 to 1; null if it is not known.
+	ForeignCPU      *float64                   `json:"foreign_cpu"`
 	Recommendations []recommend.Recommendation `json:"recommendations"`
 }
 
@@ -48,8 +50,12 @@ func recommendCommand() *cobra.Command {
 				if list == nil {
 					list = []recommend.Recommendation{}
 				}
-				return errors.Join(export.WriteObject(out,
-					&recommendJSON{export.Schema, cli.Version, m.preset, m.settings, table.Ended, list}), err)
+				object := &recommendJSON{Schema: export.Schema, Version: cli.Version, Preset: m.preset,
+					Settings: m.settings, Ended: table.Ended, Recommendations: list}
+				if table.ForeignKnown {
+					object.ForeignCPU = &table.Foreign
+				}
+				return errors.Join(export.WriteObject(out, object), err)
 			}
 			written := recommend.WriteText(out, list, table)
 			if table.Ended != "complete" && written == nil {
