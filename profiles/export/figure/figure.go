@@ -126,11 +126,13 @@ func Facts(d *digest.Digest, sum *export.Summary) string {
 	if d.Begun() {
 		parts = append(parts, d.Began.UTC().Format("2006-01-02 15:04 UTC"))
 	}
-	parts = append(parts, unit.Clock(time.Duration(sum.WallSeconds*float64(time.Second)))+" "+sum.State,
-		unit.Plural(int(sum.Iterations), "iteration", "iterations"))
+	ran := unit.Clock(time.Duration(sum.WallSeconds * float64(time.Second)))
+	iterations := unit.Plural(int(sum.Iterations), "iteration", "iterations")
 	if sum.ResumedAfter > 0 {
-		parts[len(parts)-1] += fmt.Sprintf(", %d before a checkpoint", sum.ResumedAfter)
+		ran += " since a checkpoint,"
+		iterations += fmt.Sprintf(", %d before it", sum.ResumedAfter)
 	}
+	parts = append(parts, ran+" "+sum.State, iterations)
 	if v := sum.IterationMS; v != nil {
 		parts = append(parts, "median "+unit.Duration(v.Median*1e6))
 	}

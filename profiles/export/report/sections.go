@@ -144,7 +144,11 @@ func (f *facts) overview() section {
 	if f.digest.Begun() {
 		add("Began", f.digest.Began.UTC().Format("2006-01-02 15:04:05 UTC"))
 	}
-	add("Running time", unit.Clock(time.Duration(sum.WallSeconds*float64(time.Second))))
+	ran := unit.Clock(time.Duration(sum.WallSeconds * float64(time.Second)))
+	if sum.ResumedAfter > 0 {
+		ran += " since it went on from the checkpoint"
+	}
+	add("Running time", ran)
 	iterations := strconv.FormatInt(sum.Iterations, 10)
 	if sum.ResumedAfter > 0 {
 		iterations += fmt.Sprintf(", %d of them before the checkpoint from which it went on", sum.ResumedAfter)
