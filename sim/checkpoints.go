@@ -116,7 +116,10 @@ func (l *loop) lastCheckpoint(cut context.Context, unsound error) {
 		return
 	default:
 		if err = l.checkpoint(context.WithoutCancel(cut)); err == nil {
-			c.conclude(c.wait()) // the log has it
+			if err = c.wait(); err != nil { // the log has it
+				err = fmt.Errorf("no checkpoint of iteration %d: %w", l.index, err)
+			}
+			c.conclude(err)
 			return
 		}
 	}

@@ -162,8 +162,8 @@ func Open(targets []Target, from export.Source, stdout io.Writer) (*Exports, err
 // live is a file that others read while it is appended. It is discarded only until it was flushed.
 type live struct {
 	*os.File
-	kept bool
-	err  error
+	wrote, kept bool
+	err         error
 }
 
 // Write appends to the file. After an error it writes nothing more.
@@ -171,6 +171,7 @@ func (l *live) Write(p []byte) (n int, err error) {
 	if l.err == nil {
 		n, l.err = l.File.Write(p)
 	}
+	l.wrote = l.wrote || n > 0
 	return n, l.err
 }
 
@@ -301,7 +302,8 @@ func (x *Exports) flush() {
 		}
 		w.Flush()
 		for _, d := range o.drafts {
-			d.(*live).kept = true
+			l := d.(*live)
+			l.kept = l.wrote // on a full disk nothing was
 		}
 	}
 }

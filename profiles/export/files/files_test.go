@@ -201,6 +201,29 @@ func TestALiveFormatIsReadDuringTheRun(t *testing.T) {
 	}
 }
 
+// A live format of which nothing could be written leaves no file.
+func TestAnEmptyLiveFileIsRemoved(t *testing.T) {
+	folder := t.TempDir()
+	x, err := Open(targets(t, folder, "tensorboard=@/logs"), export.Source{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := x.all[0].drafts[0].(*live).Close(); err != nil { // writes fail from now on
+		t.Fatal(err)
+	}
+	for _, e := range exporttest.Events() {
+		x.Take(&e)
+	}
+	x.flush()
+	if paths, err := x.Close(0); err == nil || len(paths) > 0 {
+		t.Errorf("%q, %v", paths, err)
+	}
+	x.Discard()
+	if got := names(t, folder); len(got) > 0 {
+		t.Errorf("the folder holds %q", got)
+	}
+}
+
 func TestARefusedFileDoesNotStopTheOthers(t *testing.T) {
 	folder := t.TempDir()
 	x, err := Open(targets(t, folder, "chrome=@/bad.json", "csv=@/run.csv"), export.Source{}, nil)
