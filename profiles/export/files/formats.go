@@ -88,7 +88,8 @@ func startTrace(to []io.Writer, from export.Source) writer { return trace.New(to
 func startDatabase(to []io.Writer, from export.Source) writer {
 	k := recording.Known{Began: from.Began, Facts: from.Facts, Whole: from.Cut == ""}
 	if k.Facts == nil {
-		made := recording.Fingerprint{Version: from.Version, Preset: from.Preset, CPU: from.CPU, Threads: from.Processors}
+		made := recording.Fingerprint{Version: from.Version, Preset: from.Preset, CPU: from.CPU,
+			Threads: from.Processors}
 		k.Facts = func() map[string]any { return made.Facts("") }
 	}
 	k.Origins = func(start int) settings.Origins {
