@@ -384,8 +384,8 @@ func ablationText(s *profiles.Snapshot, w int) string {
 	}
 	switch {
 	case a.Replication:
-		return words.Fitting(w, fmt.Sprintf("deciding %d/%d", a.Done, a.Groups),
-			fmt.Sprintf("decide %d/%d", a.Done, a.Groups), fmt.Sprintf("%d/%d", a.Done, a.Groups))
+		done := fmt.Sprintf("%d/%d", a.Done, a.Groups)
+		return words.Fitting(w, "deciding "+done, "decide "+done, "dec. "+done, done)
 	case a.Tuning != nil:
 		return words.FittingOrLast(w, fmt.Sprintf("tuning, trial %d", a.Done), fmt.Sprintf("tuning %d", a.Done))
 	}

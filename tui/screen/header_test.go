@@ -334,7 +334,7 @@ func TestFieldsOfTheHeaderAreSeparatedAndNamed(t *testing.T) {
 		}{
 			{tuitest.Busy(), []string{"others 62 %│", "it/s│others"}},
 			{deciding, []string{"decide 3/9", "deciding 3/9"}},
-			{further, []string{" 12/26"}},
+			{further, []string{"dec. 12/26"}},
 			{ablating, []string{"abl. 18/88", "ablate 18/88"}},
 		} {
 			tt.s.Alerts = tuitest.Eventful().Alerts
