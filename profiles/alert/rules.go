@@ -417,7 +417,7 @@ func judgePlateau(f *Facts) finding {
 	still := f.State == profiles.Running && q.better && since >= plateauLeast
 	return finding{still, still, "", profiles.Notice, func() (string, profiles.Advice) {
 		info := f.Schema.QualityInfo()
-		return fmt.Sprintf("%s has not improved for %s iterations: %.4g since iteration %d.", info.Title,
+		return fmt.Sprintf("%s has not improved for at least %s iterations: %.4g since iteration %d.", info.Title,
 				thousands(since), q.best, q.bestAt),
 			f.tipFor(plateau, saveOrEnd)
 	}}

@@ -88,7 +88,7 @@ func TestAPlateauOfTheQualityIsANotice(t *testing.T) {
 		}
 		got := measure(100-sign*50.01, 31_000)
 		if len(got) != 1 || got[0].ID != plateau || got[0].Severity != profiles.Notice ||
-			!strings.HasPrefix(got[0].What, "PSNR has not improved for 10,000 iterations: ") {
+			!strings.HasPrefix(got[0].What, "PSNR has not improved for at least 10,000 iterations: ") {
 			t.Errorf("after 10,000 iterations: %v", got)
 		}
 		if got = measure(100-sign*40, 32_000); len(got) != 0 {

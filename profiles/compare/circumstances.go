@@ -59,6 +59,18 @@ func (t *table) seedsDiffer(k int) bool {
 	return a.Has(settings.Seed) && b.Has(settings.Seed) && a.Get(settings.Seed) != b.Get(settings.Seed)
 }
 
+// otherObjective says in which settings a side has other losses than the base; empty if they measure the same.
+func (t *table) otherObjective(k int) string {
+	a, b := t.samples[0][0], t.samples[k][0]
+	var differ []string
+	for _, key := range b.differing(a) {
+		if slices.Contains(a.inForce().Table().Roles().Objective, key) {
+			differ = append(differ, fmt.Sprintf("%s = %s and %s", key, a.inForce().Get(key), b.inForce().Get(key)))
+		}
+	}
+	return strings.Join(differ, ", ")
+}
+
 // facts are what two sides should have in common, by name.
 var facts = []struct {
 	about string

@@ -264,6 +264,10 @@ func (t *table) quality() {
 		}
 		t.rows = append(t.rows, pending{row: row, fixed: !t.allReplicated(),
 			judge: func(row *Row, k int, miss float64) {
+				if other := t.otherObjective(k); info.Group == profiles.Losses && other != "" {
+					row.Against[k-1].no("the losses measure something else: "+other, "other loss")
+					return
+				}
 				t.judgeQuality(row, k, values, all, miss)
 			}})
 		t.atTheEnd(info, end, all)

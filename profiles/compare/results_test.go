@@ -31,6 +31,14 @@ func TestResultsAreComparedAtEqualIterations(t *testing.T) {
 	if r := rowNamed(t, other, "psnr_db"); r.Against[0].Verdict != NotComparable || r.Against[0].Briefly != "other seed" || len(other.Settings) != 1 {
 		t.Errorf("another seed: %+v", r.Against[0])
 	}
+	other = compared(t, base, simulation{seed: 2, iterations: 4000, distance: "l2"})
+	if r := rowNamed(t, other, "loss_mean"); r.Against[0].Verdict != NotComparable ||
+		r.Against[0].Reason != "the losses measure something else: distance = l1 and l2" {
+		t.Errorf("other losses: %+v", r.Against[0])
+	}
+	if r := rowNamed(t, other, "psnr_db"); r.Against[0].Verdict != Equal {
+		t.Errorf("PSNR of other losses: %+v", r.Against[0])
+	}
 	rounded := simulation{seed: 2, iterations: 4000, noise: rand.New(rand.NewPCG(9, 9))}
 	if r := rowNamed(t, compared(t, base, rounded), "psnr_db"); r.Against[0].Verdict != InNoise {
 		t.Errorf("other noise: %s, %+v", r.Words(0), r.Against[0])

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -29,6 +30,7 @@ type simulation struct {
 	slower     map[string]float64 // factor on a phase
 	all        float64            // factor on every phase, 0 for 1
 	seedOf     int64              // the setting
+	distance   string             // the setting, "" for l1
 	psnr       float64            // added to PSNR
 	noise      *rand.Rand         // of the results: the same for the same bits; nil for those of the seed of the setting
 	began      time.Duration      // after the others
@@ -39,7 +41,7 @@ type simulation struct {
 }
 
 var simulatedTable = settings.NewTable("simulated", nil, settings.Integer("", "seed", "", "", 0, 1e9), settings.Number("", "rate", "", "", 0, 1).Live(),
-	settings.IterationLimit(""))
+	settings.Text("", "distance", "", "", "l1", "l2"), settings.IterationLimit("")).As(settings.Roles{Objective: []string{"distance"}})
 
 func simulatedSchema() profiles.Schema {
 	s := profiles.Schema{
@@ -70,6 +72,9 @@ func (m simulation) play(take func(*profiles.Event)) {
 	schema := simulatedSchema()
 	schema.Layout = m.layout
 	v, err := simulatedTable.Zero().Set("seed", fmt.Sprint(m.seedOf))
+	if err == nil {
+		v, err = v.Set("distance", cmp.Or(m.distance, "l1"))
+	}
 	if err != nil {
 		panic(err)
 	}

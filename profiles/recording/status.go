@@ -87,6 +87,9 @@ var over = []string{profiles.Finished.String(), profiles.Stopped.String(), profi
 // Over reports whether the run has ended; its recording may still grow while its screen is open.
 func (s *Status) Over() bool { return slices.Contains(over, s.RunState) }
 
+// GoesOn reports whether the run goes on: a screen that shows how it ended leaves its recording open for notes.
+func (s *Status) GoesOn() bool { return s.State == Growing && !s.Over() }
+
 // lag is how long after its last write a recording of a process on another machine, or on one that
 // does not say, counts as growing.
 const lag = 5 * time.Second

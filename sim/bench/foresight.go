@@ -144,6 +144,10 @@ func (f *Foresight) Pace() (median, p10, p90 time.Duration, ok bool) {
 	return at(0.5), at(0.1), at(0.9), true
 }
 
+// Mean returns the mean time of an iteration, which many take: unlike the median, it has the pauses that other programs
+// cause.
+func (f *Foresight) Mean() time.Duration { return time.Duration(stats.Mean(f.Times)) }
+
 // Length returns how long the run takes at most at a pace, within max_seconds; ok is false if that is not known.
 func (f *Foresight) Length(pace time.Duration) (length time.Duration, ok bool) {
 	if f.Most <= 0 || pace <= 0 {

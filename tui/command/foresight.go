@@ -206,7 +206,7 @@ func describeForesight(f *bench.Foresight, preset string) *foresightJSON {
 	if median, low, high, ok := f.Pace(); ok {
 		ms := func(t time.Duration) float64 { return t.Seconds() * 1e3 }
 		d.Iteration = &foreseenPace{ms(median), ms(low), ms(high), len(f.Times)}
-		if length, ok := f.Length(median); ok {
+		if length, ok := f.Length(f.Mean()); ok {
 			seconds := length.Seconds()
 			if d.Seconds = &seconds; length > long {
 				d.Warnings = append(d.Warnings, "takes up to "+unit.Estimate(length)+
@@ -258,7 +258,7 @@ func writeMeasured(w io.Writer, d *foresightJSON, f *bench.Foresight) error {
 // timeText says what time a run takes.
 func timeText(d *foresightJSON, f *bench.Foresight) string {
 	median, low, high, measured := f.Pace()
-	length, known := f.Length(median)
+	length, known := f.Length(f.Mean())
 	switch {
 	case !measured && !f.Fits():
 		return "not measured: the run does not fit"

@@ -332,8 +332,8 @@ func (p *guest) silent() bool {
 }
 
 // unwatched is told of a program that prints and does not greet.
-const unwatched = "prismtop: no training loop was found in %s within %v of its first output. It is watched from its " +
-	"second optimizer step on, unless Python was started with -I, -S or -E or the environment was cleared: then " +
+const unwatched = "prismtop: no training loop was found in %s within %v of its first output. It is watched after its " +
+	"second optimizer step, unless Python was started with -I, -S or -E or the environment was cleared: then " +
 	"`import prismtop` in the program helps (prismtop docs python)\n"
 
 // greeted waits for the loop of the program; false if it ended without one. notes takes what is to be said meanwhile.
@@ -349,7 +349,7 @@ func (p *guest) greeted(ctx context.Context, notes io.Writer) (found bool, err e
 		}
 		if !starting && time.Since(begun) > startingFor {
 			starting = true
-			fmt.Fprintf(notes, "prismtop: %s is starting (process %d); its loop is watched from its second step on\n",
+			fmt.Fprintf(notes, "prismtop: %s is starting (process %d); its loop is watched after its second step\n",
 				p.name, p.pid)
 		}
 		if !told && p.silent() {

@@ -227,7 +227,7 @@ func (f *pythonFlags) adopt(cmd *cobra.Command, args []string) error {
 	var err error
 	if i := slices.IndexFunc(all, func(l loop.Left) bool { return l.PID == f.pid }); i >= 0 {
 		if all[i].Path == "" {
-			fmt.Fprintf(cli.Notes(cmd), "prismtop: %s (process %d) is shown from its second step on\n",
+			fmt.Fprintf(cli.Notes(cmd), "prismtop: %s (process %d) is shown after its second step\n",
 				all[i].Greeting.Script, f.pid)
 			if err := all[i].Await(cmd.Context()); err != nil {
 				return err

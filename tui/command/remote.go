@@ -153,7 +153,7 @@ func (r *pythonProcess) attach(ctx context.Context, rings string, notes io.Write
 	case said != loop.AttachmentDone:
 		return nil, errors.New(visible.Text(said))
 	}
-	fmt.Fprintf(notes, "prismtop: the module is in %s; its loop is watched from its second step on\n", r.name)
+	fmt.Fprintf(notes, "prismtop: the module is in %s; its loop is watched after its second step\n", r.name)
 	p := newGuest(r.name, rings)
 	p.pid, p.tree, p.goesOn, p.remote = r.pid, machine.NewTree(r.pid), true, r
 	if p.file, err = os.Open(os.DevNull); err != nil {

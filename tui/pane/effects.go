@@ -159,7 +159,7 @@ func (p *effects) empty(c *chart.Canvas, s *profiles.Snapshot) {
 	case words.Ended(s.State):
 		text = "No setting was changed in this run."
 		if len(s.Changes) > 0 { // of limits
-			text = "No change of this run has an effect to measure: only limits were changed."
+			text = "No change of this run has an effect to measure: only limits, or how effects are measured."
 		}
 		text += startsNext(p.host)
 	}

@@ -71,7 +71,7 @@ func describe(ctx context.Context, r *recording.Reader, name string) (run compar
 	}
 	status, unknown := r.Status(ctx)
 	return compare.Run{
-		Path: r.Path(), Name: name, Began: status.Began, Growing: unknown == nil && status.State == recording.Growing,
+		Path: r.Path(), Name: name, Began: status.Began, Growing: unknown == nil && status.GoesOn(),
 		Dropped: status.Dropped, Program: print.Version, Preset: print.Preset, Processor: print.CPU.Model,
 		Threads: print.Threads,
 	}, unknown, nil

@@ -202,7 +202,7 @@ func rowOf(l *recording.Listed) table.Run {
 	r.State = map[recording.RecordedState]table.State{recording.Growing: table.Running, recording.Ended: table.Ended,
 		recording.Killed: table.Killed, recording.CutShort: table.CutShort}[l.State]
 	r.End, r.Err, r.Preset, r.Object = l.RunState, cmp.Or(l.Stopped, l.Error), presetOf(l), l.Object
-	if l.State == recording.Growing && !l.Over() {
+	if l.GoesOn() {
 		r.End = ""
 	}
 	r.Length, r.Iterations, r.Median, r.Quality = l.Length, l.Iterations, l.MedianMS*1e6, l.Quality
