@@ -14,6 +14,7 @@ import (
 
 	"prismtop/profiles/atomicfile"
 	"prismtop/profiles/inputfile"
+	"prismtop/profiles/machine"
 )
 
 // Store keeps advice in a folder, a file for each machine. The zero value keeps nothing.
@@ -21,15 +22,8 @@ type Store struct{ Dir string }
 
 // UserStore returns the store in prismtop of $XDG_STATE_HOME, which is ~/.local/state unless set.
 func UserStore() (Store, error) {
-	state := os.Getenv("XDG_STATE_HOME")
-	if !filepath.IsAbs(state) { // as the standard wants relative ones to be ignored
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return Store{}, fmt.Errorf("no folder for advice: %w; set XDG_STATE_HOME", err)
-		}
-		state = filepath.Join(home, ".local", "state")
-	}
-	return Store{filepath.Join(state, "prismtop")}, nil
+	folder, err := machine.StateFolder("advice")
+	return Store{folder}, err
 }
 
 // document is the content of a file.

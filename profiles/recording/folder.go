@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"prismtop/profiles/inputfile"
+	"prismtop/profiles/machine"
 	"prismtop/profiles/settings"
 )
 
@@ -27,15 +28,11 @@ const extension = ".sqlite"
 // Folder returns the folder of the user's recordings: prismtop/runs in $XDG_STATE_HOME, which is
 // ~/.local/state unless set.
 func Folder() (string, error) {
-	state := os.Getenv("XDG_STATE_HOME")
-	if !filepath.IsAbs(state) { // as the standard wants relative ones to be ignored
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return "", fmt.Errorf("no folder for recordings: %w; set XDG_STATE_HOME, or name a file with --record", err)
-		}
-		state = filepath.Join(home, ".local", "state")
+	state, err := machine.StateFolder("recordings")
+	if err != nil {
+		return "", fmt.Errorf("%w, or name a file with --record", err)
 	}
-	return filepath.Join(state, "prismtop", "runs"), nil
+	return filepath.Join(state, "runs"), nil
 }
 
 // NewPath makes an empty file for a run that begins at a time, and the folder, and returns its path;

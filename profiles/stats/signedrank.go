@@ -33,20 +33,20 @@ func SignedRankAt(values []float64, miss float64) Centre {
 		}
 	}
 	middle := (len(means) - 1) / 2
-	settle(means, middle)
-	settle(means, middle+1)
+	Settle(means, middle)
+	Settle(means, middle+1)
 	c := Centre{Value: Quantile(means, 0.5), Low: math.Inf(-1), High: math.Inf(1)}
 	if k, ok := signedRankCut(n, miss/2); ok {
-		settle(means, k)
-		settle(means, len(means)-1-k)
+		Settle(means, k)
+		Settle(means, len(means)-1-k)
 		c.Low, c.High = means[k], means[len(means)-1-k]
 	}
 	return c
 }
 
-// settle moves the kth smallest value, counted from 0, to its place, smaller ones before and larger
+// Settle moves the kth smallest value, counted from 0, to its place, smaller ones before and larger
 // ones behind it (Hoare 1961, Algorithm 65: FIND). Values that were settled stay where they are.
-func settle(values []float64, k int) {
+func Settle(values []float64, k int) {
 	for low, high := 0, len(values)-1; low < high; {
 		pivot := values[low+(high-low)/2]
 		i, j := low, high

@@ -37,15 +37,15 @@ func TestSignedRankOfKnownValues(t *testing.T) {
 
 func TestSettledValuesAreThoseOfASort(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 2))
-	for n := range 40 {
+	for n := range 200 {
 		values := make([]float64, n)
 		for i := range values {
-			values[i] = float64(r.IntN(12)) // some are equal
+			values[i] = float64(r.IntN(1 + n/2)) // some are equal
 		}
 		sorted := slices.Sorted(slices.Values(values))
-		ranks := []int{n / 2, n/2 + 1, 0, n - 1}
+		ranks := []int{n / 2, n/2 + 1, 0, n - 1, n / 10, n * 95 / 100}
 		for _, k := range ranks {
-			settle(values, k)
+			Settle(values, k)
 		}
 		for _, k := range ranks {
 			if k >= 0 && k < n && values[k] != sorted[k] {

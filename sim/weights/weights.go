@@ -12,7 +12,6 @@ import (
 	"io"
 	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"prismtop/profiles/atomicfile"
 	"prismtop/profiles/await"
 	"prismtop/profiles/inputfile"
+	"prismtop/profiles/machine"
 	"prismtop/sim/npy"
 	"prismtop/sim/tensor"
 )
@@ -244,13 +244,9 @@ func floats(k kind, data []byte) []float32 {
 // Folder returns the folder in which trainings of a workload leave their weights: prismtop/NAME in
 // $XDG_STATE_HOME, which is ~/.local/state unless set.
 func Folder(name string) (string, error) {
-	state := os.Getenv("XDG_STATE_HOME")
-	if !filepath.IsAbs(state) { // as the standard wants relative ones to be ignored
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return "", fmt.Errorf("no folder for trained weights: %w; set XDG_STATE_HOME", err)
-		}
-		state = filepath.Join(home, ".local", "state")
+	state, err := machine.StateFolder("trained weights")
+	if err != nil {
+		return "", err
 	}
-	return filepath.Join(state, "prismtop", name), nil
+	return filepath.Join(state, name), nil
 }

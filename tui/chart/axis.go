@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"prismtop/profiles"
+	"prismtop/profiles/stats"
 )
 
 // scale maps values to rows of dots, linearly or by their logarithm.
@@ -77,7 +78,9 @@ func Ceiling(c profiles.Curve, previous float64) float64 {
 	if len(means) == 0 || top <= 0 {
 		return 1
 	}
-	top = min(top, 1.3*nth(means, len(means)*95/100))
+	most := len(means) * 95 / 100
+	stats.Settle(means, most)
+	top = min(top, 1.3*means[most])
 	if top <= 0 {
 		return 1
 	}
@@ -186,37 +189,9 @@ func usualFloor(series []Series) float64 {
 	if len(means) == 0 {
 		return 0
 	}
-	return nth(means, len(means)/10) / 10
-}
-
-// nth returns the value that would be at index k if the finite values were sorted. It reorders
-// them (Hoare's selection), which takes a fraction of the time of sorting.
-func nth(values []float64, k int) float64 {
-	for lo, hi := 0, len(values)-1; lo < hi; {
-		pivot := values[lo+(hi-lo)/2]
-		i, j := lo, hi
-		for i <= j {
-			for values[i] < pivot {
-				i++
-			}
-			for values[j] > pivot {
-				j--
-			}
-			if i <= j {
-				values[i], values[j] = values[j], values[i]
-				i, j = i+1, j-1
-			}
-		}
-		switch {
-		case k <= j:
-			hi = j
-		case k >= i:
-			lo = i
-		default:
-			return values[k]
-		}
-	}
-	return values[k]
+	low := len(means) / 10
+	stats.Settle(means, low)
+	return means[low] / 10
 }
 
 // step125 rounds v to 1, 2 or 5 times a power of ten, up or down.

@@ -2,8 +2,6 @@ package chart
 
 import (
 	"math"
-	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
@@ -430,23 +428,6 @@ func TestBlackAndWhiteAreReached(t *testing.T) {
 				if int(level) != int(math.Round(float64(to)))*top {
 					t.Fatalf("%v: value %d, which is %v, has level %d of %d", form.Way, i, to, level, top)
 				}
-			}
-		}
-	}
-}
-
-// nth finds what sorting would, whatever the order and however many values are equal.
-func TestNthIsThatOfTheSortedValues(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2))
-	for n := 1; n < 200; n++ {
-		values := make([]float64, n)
-		for i := range values {
-			values[i] = float64(random.IntN(1 + n/2))
-		}
-		sorted := slices.Sorted(slices.Values(values))
-		for _, k := range []int{0, n / 10, n / 2, n * 95 / 100, n - 1} {
-			if got := nth(slices.Clone(values), k); got != sorted[k] {
-				t.Fatalf("value %d of %v: %g, want %g", k, values, got, sorted[k])
 			}
 		}
 	}

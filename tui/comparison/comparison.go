@@ -352,14 +352,10 @@ func (s *Screen) Click(_, y int, _ bool) tea.Cmd {
 }
 
 // Wheel moves the selection.
-func (s *Screen) Wheel(down bool) {
-	key := "up"
-	if down {
-		key = "down"
-	}
+func (s *Screen) Wheel(step string) {
 	if s.write == nil && s.c != nil {
-		s.list.Move(key)
-		s.skipTitle(!down)
+		s.list.Move(step)
+		s.skipTitle(step == "up")
 	}
 }
 

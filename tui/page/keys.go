@@ -159,5 +159,5 @@ func (p *Page) wheeled(e tea.Mouse) {
 		p.help.Move(step)
 		return
 	}
-	p.content.Wheel(step == "down")
+	p.content.Wheel(step)
 }

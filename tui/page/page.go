@@ -42,9 +42,9 @@ type Content interface {
 	// to them. Paste handles pasted text.
 	Press(key string) (tea.Cmd, bool)
 	Paste(text string)
-	// Click handles a click on a cell below the header, twice a double click, and Wheel a wheel.
+	// Click handles a click on a cell below the header, twice a double click, and Wheel a wheel's step, "up" or "down".
 	Click(x, y int, twice bool) tea.Cmd
-	Wheel(down bool)
+	Wheel(step string)
 	// Hear handles a message of the content's own.
 	Hear(msg tea.Msg) tea.Cmd
 	// Tables returns the bindings in titled groups. Prompt returns the keys in the footer while they
@@ -228,7 +228,7 @@ func (p *Page) AnswersDue(now time.Time) bool {
 // Init starts the content and queries the terminal. The last query is one that every terminal answers.
 func (p *Page) Init() tea.Cmd {
 	p.questioned = time.Now()
-	return tea.Batch(p.content.Begin(p.ctx), p.everySecond(),
+	return tea.Batch(p.content.Begin(p.ctx), program.EverySecond(p.left, second),
 		tea.Sequence(tea.Raw(ansi.RequestModeSynchronizedOutput), tea.RequestBackgroundColor,
 			tea.Raw(ansi.RequestPrimaryDeviceAttributes)))
 }
@@ -236,23 +236,10 @@ func (p *Page) Init() tea.Cmd {
 // secondMsg arrives once a second to drop old answers.
 type secondMsg time.Time
 
+func second(t time.Time) tea.Msg { return secondMsg(t) }
+
 // awakeMsg reports that the program was resumed after ctrl+z, or why it was not suspended.
 type awakeMsg struct{ err error }
-
-// everySecond waits a second.
-func (p *Page) everySecond() tea.Cmd {
-	left := p.left
-	return func() tea.Msg {
-		timer := time.NewTimer(time.Second)
-		defer timer.Stop()
-		select {
-		case t := <-timer.C:
-			return secondMsg(t)
-		case <-left:
-			return nil
-		}
-	}
-}
 
 // Update handles a message and redraws the page. A panic ends the program with the terminal restored;
 // Run returns it.
@@ -341,10 +328,10 @@ func (p *Page) second() tea.Cmd {
 		case out.Failed():
 			return p.Quit()
 		case out.Recovered():
-			return tea.Batch(p.everySecond(), tea.ClearScreen)
+			return tea.Batch(program.EverySecond(p.left, second), tea.ClearScreen)
 		}
 	}
-	return p.everySecond()
+	return program.EverySecond(p.left, second)
 }
 
 // View returns the frame drawn by Update. On a terminal, Bubble Tea only applies the modes,

@@ -33,7 +33,7 @@ func (n *note) Begin(context.Context) tea.Cmd { return nil }
 func (n *note) Title() string                 { return "title" }
 func (n *note) Status() []widget.Piece        { return []widget.Piece{{Text: "status", Style: theme.Faint}} }
 func (n *note) Paste(string)                  {}
-func (n *note) Wheel(bool)                    {}
+func (n *note) Wheel(string)                  {}
 func (n *note) Hear(tea.Msg) tea.Cmd          { return nil }
 func (n *note) Prompt() []widget.KeyGroup     { return nil }
 func (n *note) Notes() []string               { return []string{"a note"} }

@@ -43,6 +43,20 @@ type Outliving interface {
 	TerminalLost()
 }
 
+// EverySecond waits a second, for the message that made makes of the time; for none if left is closed first.
+func EverySecond(left <-chan struct{}, made func(time.Time) tea.Msg) tea.Cmd {
+	return func() tea.Msg {
+		timer := time.NewTimer(time.Second)
+		defer timer.Stop()
+		select {
+		case t := <-timer.C:
+			return made(t)
+		case <-left:
+			return nil
+		}
+	}
+}
+
 // Stage is the terminal of a model.
 type Stage struct {
 	Console *terminal.Console

@@ -134,15 +134,10 @@ func (t *Table) Click(x, y int, twice bool) tea.Cmd {
 }
 
 // Wheel moves the selection.
-func (t *Table) Wheel(down bool) {
-	if t.ask != nil {
-		return
+func (t *Table) Wheel(step string) {
+	if t.ask == nil {
+		t.moved(step)
 	}
-	key := "up"
-	if down {
-		key = "down"
-	}
-	t.moved(key)
 }
 
 // Notes explain the columns.

@@ -43,6 +43,8 @@ type awakeMsg struct{ err error }
 // secondMsg arrives once a second to sum the costs and drop old messages.
 type secondMsg time.Time
 
+func second(t time.Time) tea.Msg { return secondMsg(t) }
+
 // nextSnapshot waits until due, then for the newest snapshot. Nothing outside sends messages to
 // the program, because a send would block behind a slow terminal.
 func nextSnapshot(from <-chan *profiles.Snapshot, due time.Duration, left <-chan struct{}) tea.Cmd {
@@ -60,20 +62,6 @@ func nextSnapshot(from <-chan *profiles.Snapshot, due time.Duration, left <-chan
 				return closedMsg{}
 			}
 			return snapshotMsg{s}
-		case <-left:
-			return nil
-		}
-	}
-}
-
-// everySecond waits a second.
-func everySecond(left <-chan struct{}) tea.Cmd {
-	return func() tea.Msg {
-		timer := time.NewTimer(time.Second)
-		defer timer.Stop()
-		select {
-		case t := <-timer.C:
-			return secondMsg(t)
 		case <-left:
 			return nil
 		}

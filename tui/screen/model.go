@@ -22,6 +22,7 @@ import (
 	"prismtop/tui/layout"
 	"prismtop/tui/notice"
 	"prismtop/tui/pane"
+	"prismtop/tui/program"
 	"prismtop/tui/terminal"
 )
 
@@ -111,7 +112,8 @@ func New(s control.Source, o Options) *Model {
 
 // Init requests the first snapshot and queries the terminal.
 func (m *Model) Init() tea.Cmd {
-	return tea.Batch(nextSnapshot(m.seat.source.Snapshots(), 0, m.left), everySecond(m.left), m.display.ask())
+	return tea.Batch(nextSnapshot(m.seat.source.Snapshots(), 0, m.left), program.EverySecond(m.left, second),
+		m.display.ask())
 }
 
 // Update handles a message and redraws what it changed. A panic ends the program with the
@@ -360,7 +362,7 @@ func (m *Model) second() tea.Cmd {
 	m.overhear()
 	if m.out == nil {
 		m.cost.sum(now, 0, 0)
-		return everySecond(m.left)
+		return program.EverySecond(m.left, second)
 	}
 	m.cost.sum(now, m.out.Written(), m.out.Frames())
 	if m.out.Failed() {
@@ -369,9 +371,9 @@ func (m *Model) second() tea.Cmd {
 	}
 	if m.out.Recovered() {
 		m.redrawPictures()
-		return tea.Batch(everySecond(m.left), tea.ClearScreen)
+		return tea.Batch(program.EverySecond(m.left, second), tea.ClearScreen)
 	}
-	return everySecond(m.left)
+	return program.EverySecond(m.left, second)
 }
 
 func (o Options) withDefaults() Options {

@@ -149,13 +149,7 @@ func (l *List) Click(_, y int, twice bool) tea.Cmd {
 }
 
 // Wheel moves the selection.
-func (l *List) Wheel(down bool) {
-	key := "up"
-	if down {
-		key = "down"
-	}
-	l.list.Move(key)
-}
+func (l *List) Wheel(step string) { l.list.Move(step) }
 
 // column is a column of the list, which is dropped on pages of less than from cells.
 type column struct {

@@ -376,12 +376,8 @@ func (s *Screen) Click(_, y int, twice bool) tea.Cmd {
 }
 
 // Wheel moves the selection.
-func (s *Screen) Wheel(down bool) {
-	key := "up"
-	if down {
-		key = "down"
-	}
-	s.list.Move(key)
+func (s *Screen) Wheel(step string) {
+	s.list.Move(step)
 	s.follow()
 }
 
