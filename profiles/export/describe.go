@@ -313,7 +313,7 @@ func describeFork(f *profiles.Fork, schema *profiles.Schema) *Fork {
 
 // describeLimit describes a change of a setting that has no effect.
 func describeLimit(v profiles.Change) Change {
-	const reason = "a limit: it changes nothing in an iteration"
+	const reason = "it changes nothing in an iteration"
 	c := Change{Iteration: v.Iteration, AtSeconds: v.At.Seconds(), Key: v.Key, Before: v.Before, After: v.After,
 		Settings: []Setting{{v.Key, v.Before, v.After}}, EffectReason: reason}
 	c.DriftReason = reason

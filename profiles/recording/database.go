@@ -87,8 +87,8 @@ type Database struct {
 // databaseStatements are those that a Database uses.
 var databaseStatements = []statement{
 	insertStart, insertSetting, insertMetric, insertChange, putEffect, insertMeasurement, insertUnit, insertLog,
-	insertNote, insertAlert, clearAlert, insertReading, insertSensors, insertMemory, insertPicture, insertLayerList,
-	insertLayerSample, insertPart, updateProgress,
+	insertNote, insertAlert, updateAlert, clearAlert, insertReading, insertSensors, insertMemory, insertPicture,
+	insertLayerList, insertLayerSample, insertPart, updateProgress,
 }
 
 // NewDatabase returns a database that is written to a file when it is closed.

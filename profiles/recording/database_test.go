@@ -41,6 +41,9 @@ func TestADatabaseCanBeQueried(t *testing.T) {
 	s.Effects = append(s.Effects, profiles.Effect{Change: profiles.Change{Key: "amp", Before: "off", After: "bf16", Iteration: 300}, NAfter: 3, Needed: 20, Closed: true,
 		Replica: &profiles.AblationRow{Effect: -0.11, Low: -0.2, High: -0.06, OffNS: 5e6, OnNS: 4e6, Groups: 20, Final: true}})
 	s.Log = []profiles.LogLine{{At: time.Second, Text: "stands"}}
+	s.Alerts = []profiles.Alert{{ID: "plateau", Iteration: 9, What: "for 10,000"}}
+	d.See(&s)
+	s.Alerts = []profiles.Alert{{ID: "plateau", Iteration: 9, What: "for 20,000"}}
 	d.See(&s)
 	if err := d.Close(7); err != nil {
 		t.Fatal(err)
@@ -71,6 +74,7 @@ func TestADatabaseCanBeQueried(t *testing.T) {
 		effect + "300": "amp: off → bf16, faster, -0.11 [-0.2, -0.06], 5.0 to 4.0",
 		"SELECT reason FROM effects WHERE iteration = 300":             "",
 		"SELECT replicated FROM effects WHERE iteration = 300":         "saves 11 %",
+		"SELECT group_concat(iteration || ' ' || what) FROM alerts":    "9 for 20,000",
 		"SELECT replicated IS NULL FROM effects WHERE iteration = 100": "1",
 		"SELECT start || ' ' || at || ' ' || text FROM log":            "0 1.0 stands",
 		effect + "200": "amp: off → bf16, invalid, none [none, none], 4.0 to 3.0",

@@ -244,8 +244,8 @@ func summaryOf(s *profiles.Schema, all []profiles.Iteration) string {
 type told struct {
 	start   int
 	log     []profiles.LogLine
-	alerts  map[alertKey]int64 // rows of those that stand
-	effects map[int64]bool     // by iteration: whether it was final
+	alerts  map[alertKey]toldAlert // those that stand
+	effects map[int64]bool         // by iteration: whether it was final
 	shown   []profiles.Effect
 	read    float64 // time of the last reading
 }
@@ -255,6 +255,12 @@ type alertKey struct {
 	since time.Duration
 }
 
+// toldAlert is an alert's row, and what it says.
+type toldAlert struct {
+	row  int64
+	what string
+}
+
 // readEvery is the time between two rows of readings, in seconds.
 const readEvery = 1
 
@@ -262,7 +268,7 @@ const readEvery = 1
 func (x *tabulator) conclude(t *inserts, s *profiles.Snapshot, now float64) {
 	if x.told.alerts == nil || x.told.start != x.start {
 		x.endAlerts(t, nil, now)
-		x.told = told{start: x.start, log: x.told.log, alerts: map[alertKey]int64{}, effects: map[int64]bool{}}
+		x.told = told{start: x.start, log: x.told.log, alerts: map[alertKey]toldAlert{}, effects: map[int64]bool{}}
 	}
 	for _, line := range profiles.NewLines(x.told.log, s.Log) {
 		t.run(insertLog, x.start, line.At.Seconds(), line.Text, line.Refused)
@@ -270,9 +276,14 @@ func (x *tabulator) conclude(t *inserts, s *profiles.Snapshot, now float64) {
 	x.told.log = s.Log
 	x.endAlerts(t, s.Alerts, now)
 	for _, a := range s.Alerts {
-		if key := (alertKey{a.ID, a.Since}); x.told.alerts[key] == 0 {
-			x.told.alerts[key] = t.run(insertAlert, x.start, a.ID, a.Severity.String(), a.Iteration, a.What,
-				a.Try.Text(nil), x.startedAt+a.Since.Seconds(), nil)
+		key := alertKey{a.ID, a.Since}
+		switch before, told := x.told.alerts[key]; {
+		case !told:
+			x.told.alerts[key] = toldAlert{t.run(insertAlert, x.start, a.ID, a.Severity.String(), a.Iteration, a.What,
+				a.Try.Text(nil), x.startedAt+a.Since.Seconds(), nil), a.What}
+		case before.what != a.What: // its numbers are newer
+			t.run(updateAlert, a.What, a.Try.Text(nil), before.row)
+			x.told.alerts[key] = toldAlert{before.row, a.What}
 		}
 	}
 }
@@ -296,9 +307,9 @@ func (x *tabulator) conclusions(t *inserts, s *profiles.Snapshot, now float64) {
 
 // endAlerts notes when alerts were cleared that do not stand any more.
 func (x *tabulator) endAlerts(t *inserts, standing []profiles.Alert, now float64) {
-	for key, row := range x.told.alerts {
+	for key, a := range x.told.alerts {
 		if !slices.ContainsFunc(standing, func(a profiles.Alert) bool { return alertKey{a.ID, a.Since} == key }) {
-			t.run(clearAlert, now, row)
+			t.run(clearAlert, now, a.row)
 			delete(x.told.alerts, key)
 		}
 	}

@@ -28,6 +28,7 @@ const (
 	insertLog
 	insertNote
 	insertAlert
+	updateAlert
 	clearAlert
 	insertReading
 	insertSensors
@@ -60,6 +61,7 @@ var statements = [numStatements]string{
 	insertLog:         into("log", 4),
 	insertNote:        into("notes", 6),
 	insertAlert:       into("alerts", 8),
+	updateAlert:       "UPDATE alerts SET what = ?, try = ? WHERE rowid = ?",
 	clearAlert:        "UPDATE alerts SET cleared = ? WHERE rowid = ?",
 	insertReading:     into("readings", 8),
 	insertSensors:     into("sensors", 2+len(sensorColumns)),

@@ -45,8 +45,8 @@ func (f *recordFlags) register(flags *pflag.FlagSet) {
 		"file to record the run to, which must not exist yet; without it one in $XDG_STATE_HOME/prismtop/runs")
 	flags.BoolVar(&f.off, "no-record", false, "do not record the run")
 	flags.Int64Var(&f.limit, "record-limit", recordLimit,
-		"MiB for all recordings of the folder together, those of earlier runs too: when the run ends, the oldest "+
-			"finished ones beyond that are deleted; a recording that alone takes more stops growing; 0 is no limit")
+		"MiB for all finished recordings of the folder but this run's: when the run ends, the oldest beyond that "+
+			"are deleted; a recording that alone takes more stops growing; 0 is no limit")
 }
 
 // check returns an error about flags that cannot be obeyed, so that a run of hours is not lost. A run that goes on from

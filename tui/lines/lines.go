@@ -395,7 +395,10 @@ func (l *lines) afterwards() string {
 func (l *lines) obey(text string) (quit bool) {
 	word := strings.ToLower(text)
 	if first, _, _ := strings.Cut(word, " "); first != string(profiles.NoteCommand) {
-		if key, value, ok := strings.Cut(text, "="); ok {
+		if key, value, ok := strings.Cut(text, "="); ok && first != "export" {
+			if first == "set" { // as --set has it
+				key = key[len(first):]
+			}
 			l.set(strings.TrimSpace(key), strings.TrimSpace(value))
 			return false
 		}

@@ -60,13 +60,14 @@ func TestLinesCarryOutWhatIsTyped(t *testing.T) {
 	say("dance", `"dance": not a command`)
 	r.Change(func() { r.Refuse = errors.New("this CPU has no fp16") })
 	say("amp=fp16", "not changed: this CPU has no fp16")
+	say("set amp=fp16", "not changed: this CPU has no fp16")
 	say("restart", "not restarted: this CPU has no fp16")
 	say("note x", "no note: this CPU has no fp16")
 	say("quit")
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	want := []string{"Set amp off", "Set radius 24", "Check image europa.png", "Set image europa.png", "Check image none.png", "Pause", "Resume", "Step", "Save", "Checkpoint", "Clear", "Annotate loss = flat", "Export csv", "Restart", "Set amp fp16", "Restart", "Annotate x", "Stop"}
+	want := []string{"Set amp off", "Set radius 24", "Check image europa.png", "Set image europa.png", "Check image none.png", "Pause", "Resume", "Step", "Save", "Checkpoint", "Clear", "Annotate loss = flat", "Export csv", "Restart", "Set amp fp16", "Set amp fp16", "Restart", "Annotate x", "Stop"}
 	if got := r.Called(); !slices.Equal(got, want) {
 		t.Errorf("the run was asked %q, want %q", got, want)
 	}

@@ -445,7 +445,7 @@ func (f *facts) setting(key string) []string {
 	}
 	origin := cmp.Or(f.from.Origins[key], "not known")
 	if start != f.digest.First.Get(key) {
-		origin = "changed before the restart"
+		origin = "changed before the last start"
 	}
 	return []string{key, value(start), end, k.Unit, origin}
 }
