@@ -21,6 +21,7 @@ from prismtop_ring import GIVEN_UP, SKIPPED
 now = time.monotonic_ns
 thread = threading.get_ident
 HERE = os.path.dirname(os.path.abspath(__file__))
+BACKWARD = ("tensors", "grad_tensors", "retain_graph", "create_graph", "grad_variables", "inputs")  # parameters of torch.autograd.backward since 2.0
 
 
 def unseen(error):
@@ -66,7 +67,7 @@ class Patch:
 class Guest:
     """The patches of a loop, and what is known of its models and optimizers. Every method that a patch calls is inside a
     guard: the first exception takes all patches back (Loop.stop)."""
-    __slots__ = ("hot", "in_step", "depth", "leader", "loop", "add", "foreign", "lost_inside", "__dict__", "__weakref__")  # the short way reads these cold
+    __slots__ = ("hot", "in_step", "depth", "leader", "loop", "add", "foreign", "lost_inside", "owed", "version", "whole", "__dict__", "__weakref__")  # the short way reads these cold
 
     def __init__(self, loop, torch):
         loop.guest, loop.live = self, True
@@ -95,6 +96,8 @@ class Guest:
         self.leader, self.counts, self.optimizers, self.taken, self.foreign, self.newest = 0, {}, [], 0, 0, 0
         self.depth, self.in_step, self.scaled, self.scaler, self.compiled, self.extra = 0, False, None, None, 0, None
         self.lost_inside = False  # the loss of the closure's first pass is known
+        self.owed, self.seen, self.version = None, None, -1  # a loss that is read after the optimizer, and what _version all had; -1: they are read at once
+        self.whole = lambda: None, 0, 0.0  # a DataLoader's iterator, how many batches it has of so many items; negative: not looked at
         self.last_gradient = None  # of several ranks
         self.layers = self.kept = None  # set by prismtop_knobs while something is measured or kept
         self.hot = 0
@@ -115,7 +118,7 @@ class Guest:
 
     def back(self):
         """Takes everything back. The optimizers' hooks stay while PyTorch goes through them, and are removed by the next backward."""
-        self.hot = 0
+        self.hot, self.owed, self.seen = 0, None, None
         for undo in [self.discovered, lambda: self.autocast(False), lambda: self.extra and self.extra.back(), self.last_words.take,
                      lambda: self.last_gradient and self.last_gradient.take()] + \
                 [p.take for p in self.patches if not (self.in_step and p.name == "backward")]:
@@ -192,7 +195,7 @@ class Guest:
                     loop.stop(e)
                 self.depth = 1
                 try:
-                    return inner(m, *args, **kwargs)
+                    return inner(m, args[0]) if len(args) == 1 and not kwargs else inner(m, *args, **kwargs)  # to unpack them takes longer
                 finally:
                     self.depth = 0
                     try:
@@ -274,13 +277,21 @@ class Guest:
         try:
             if self.hot == thread() and id(optimizer) == self.leader and not loop.explicit:
                 t = now()
-                self.add((O1, t, STEPPED, t))
+                self.add((O1, t))
+                if self.owed is not None:
+                    self.pay()
+                self.add((STEPPED, t))
                 if t >= loop.due:
                     loop.turn()
                 self.foreign = 0
             elif not self.mine():
                 return
             else:
+                if self.owed is not None:
+                    self.pay()
+                if self.seen is not None and self.seen._version != self.version:
+                    self.version = -1
+                self.seen = None
                 loop.event(O1)
                 self.optimized(optimizer)
         except Exception as e:
@@ -336,24 +347,34 @@ class Guest:
     def make_backward(self, original):
         loop, moments, add = self.loop, self.loop.moments, self.add
 
+        def short(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
+            if self.hot != thread() or self.in_step:
+                return backward(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
+            one = late = False  # asked before backward: after it, all of this runs cold
+            try:
+                one = loop.device is None and grad_tensors is None and type(tensors) not in (list, tuple)  # a device's losses are those of the steps that it times
+                late = one and self.version >= 0 and self.owed is None and not (retain_graph or create_graph)
+                if len(moments) > MANY:
+                    loop.fold()
+                add((B0, now()))
+            except Exception as e:
+                one = late = False
+                loop.stop(e)
+            result = original(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
+            try:
+                add((B1, now()))
+                if late:
+                    self.owed = tensors
+                elif one:  # PyTorch has made sure that it is one number
+                    if self.owed is not None:  # several passes in a step
+                        self.pay()
+                        self.version = -1
+                    add((LOST, tensors.item()))
+            except Exception as e:
+                loop.stop(e)
+            return result
+
         def backward(tensors, *args, **kwargs):
-            if self.hot == thread() and not self.in_step:
-                try:
-                    add((B0, now()))
-                except Exception as e:
-                    loop.stop(e)
-                result = original(tensors, *args, **kwargs)
-                try:
-                    t = now()
-                    if loop.device is None and (not args or args[0] is None) and type(tensors) not in (list, tuple):  # PyTorch has made sure that it is one number
-                        add((B1, t, LOST, tensors.item()))
-                    else:  # a device's losses are those of the steps that it times
-                        add((B1, t))
-                    if len(moments) > MANY:
-                        loop.fold()
-                except Exception as e:
-                    loop.stop(e)
-                return result
             if not self.mine():
                 if not self.loop.live:
                     self.in_step = False
@@ -372,7 +393,17 @@ class Guest:
                 except Exception as e:
                     self.loop.stop(e)
             return result
-        return backward
+        code = getattr(original, "__code__", None)
+        return short if code and code.co_varnames[:code.co_argcount] == BACKWARD and not code.co_flags & 12 else backward
+
+    def pay(self):
+        """Reads the loss that was left until the optimizer stepped: an optimizer that reads numbers leaves the code for it in the processor's
+        caches. A loss changed meanwhile is unknown, and later ones are read at once."""
+        loss, self.owed = self.owed, None
+        if loss._version == self.version:
+            self.add((LOST, loss.item()))
+        else:
+            self.version = -1
 
     def backward_ends(self, tensors):
         self.loop.event(CLOSURE if self.in_step else B1)
@@ -391,6 +422,11 @@ class Guest:
         if getattr(loss, "shape", None) == ():
             if loss.device.type == "cpu":
                 self.loop.note(LOST, loss.item())
+                if not self.taken:
+                    self.version = loss._version
+                elif loss._version != self.version:
+                    self.version = -1
+                self.seen = loss if self.version >= 0 else None
             elif self.loop.device is not None:
                 self.loop.device.copy(0, loss)
 
@@ -409,7 +445,9 @@ class Guest:
                     loop.event(X)
                     raise
                 try:
-                    add((D1, now(), BATCH, (size(batch), id(iterator), iterator._num_yielded)))
+                    t, n = now(), iterator._num_yielded
+                    whole, full, items = self.whole
+                    add((D1, t, BATCH, (items if 1 < n <= full and whole() is iterator else self.items(batch, iterator), id(iterator), n)))
                 except Exception as e:
                     loop.stop(e)
                 return batch
@@ -423,7 +461,7 @@ class Guest:
                 raise
             loop.event(D1)
             try:
-                loop.note(BATCH, (size(batch), id(iterator), iterator._num_yielded))
+                loop.note(BATCH, (self.items(batch, iterator), id(iterator), iterator._num_yielded))
             except Exception as e:
                 loop.stop(e)
             return batch
@@ -437,10 +475,26 @@ class Guest:
                     if len(self.loaders) > 16:
                         self.loaders.clear()
                     self.loaders[id(iterator)] = weakref.ref(loader), weakref.ref(iterator)
+                    self.whole = weakref.ref(iterator), -self.full(loader), float(loader.batch_size or 0)
             except Exception as e:
                 self.loop.stop(e)
             return iterator
         return __iter__
+
+    def full(self, loader):
+        """The number of an epoch's batches that have the loader's batch size: PyTorch's own sampler and collation make them. 0 if that is not sure."""
+        data = self.torch.utils.data
+        own = type(loader.batch_sampler) is data.BatchSampler and type(loader.sampler).__module__.startswith("torch.utils.data.") and \
+            loader.collate_fn is data.default_collate and not isinstance(loader.dataset, data.IterableDataset)
+        return len(loader.sampler) // loader.batch_size if own and loader.batch_size else 0
+
+    def items(self, batch, iterator):
+        """The number of items in a batch. A tensor's shape, asked cold, takes longer than all else here: of equal batches only the first is asked."""
+        whole, full, items = self.whole
+        n = size(batch)
+        if full < 0 and iterator._num_yielded == 1 and n == items and whole() is iterator:
+            self.whole = whole, -full, items
+        return n
 
     def loader(self):
         """The DataLoader that gives the training's batches, and its iterator; None where there is none."""

@@ -286,6 +286,48 @@ class Phases(Case):
         self.assertEqual(steps[-1].host[FORWARD], 60)
 
 
+class LossesReadAfterTheOptimizer(Case):
+    """After 64 steps a loss waits for the optimizer; each step has its own all the same."""
+
+    def looped(self, backwards=1, changed=lambda i: False, retain=False):
+        """Trains 120 steps of a loss that counts them; some are changed between backward and the optimizer."""
+        torch, net = self.torch, self.model()
+        opt, self.waited = torch.optim.Optimizer(net.parameters(), 50), []
+        for i, (x, _) in enumerate(torch.utils.data.DataLoader(120, 16, 10)):
+            for k in range(backwards):
+                net(x)
+                loss = torch.Tensor(10 * i + k, cost=300)
+                torch.autograd.backward(loss, retain_graph=retain)
+            self.waited.append(self.loop.guest.owed is loss)
+            if changed(i):
+                loss.value, loss._version = -1, loss._version + 1
+            opt.step()
+            self.assertIsNone(self.loop.guest.owed)
+        return [s.series[0] for s in self.steps()]
+
+    def test_a_loss_waits_and_is_that_of_its_step(self):
+        self.assertEqual(self.looped(), [10 * i for i in range(2, 120)])
+        self.assertEqual(self.waited, [i > 64 for i in range(120)])
+
+    def test_one_that_is_changed_in_each_step_is_read_at_once(self):
+        self.assertEqual(self.looped(changed=lambda i: True), [10 * i for i in range(2, 120)])
+        self.assertEqual(set(self.waited), {False})
+
+    def test_one_that_is_changed_later_is_not_known_and_the_following_are_read_at_once(self):
+        losses = self.looped(changed=lambda i: i >= 80)
+        self.assertTrue(math.isnan(losses.pop(78)))
+        self.assertEqual(losses, [10 * i for i in range(2, 120) if i != 80])
+        self.assertFalse(any(self.waited[81:]))
+
+    def test_several_passes_in_a_step_are_read_at_once(self):
+        self.assertEqual(self.looped(backwards=2), [10 * i + 0.5 for i in range(2, 120)])
+        self.assertFalse(any(self.waited[70:]))
+
+    def test_a_graph_that_is_retained_is_not_held(self):
+        self.assertEqual(self.looped(retain=True), [10 * i for i in range(2, 120)])
+        self.assertEqual(set(self.waited), {False})
+
+
 class PhasesOfStepsPublishedTogether(Phases):
     LAG = 10 ** 12
 

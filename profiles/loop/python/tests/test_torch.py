@@ -266,6 +266,31 @@ switched = train(m, o, data(), 40, toggle)
 assert max(abs(a - b) for a, b in zip(never, switched)) < 1e-4
 """)
 
+    def test_items_are_those_of_each_batch(self):
+        self.program("""
+def make(**how):
+    torch.manual_seed(1)
+    return DataLoader(TensorDataset(torch.randn(52, 2, 8, 8), torch.randint(0, 4, (52,))), **how)
+m = net(); o = torch.optim.SGD(m.parameters(), lr=0.1)
+def pair(samples):
+    x, y = torch.utils.data.default_collate(samples)
+    return x[:len(x) // 2], y[:len(x) // 2]
+known = []
+sizes = [[0, 1, 2], [3, 4], [5, 6, 7, 8]]
+for how, expected in (({"batch_size": 8, "shuffle": True}, [8] * 6 + [4]), ({"batch_size": 8, "drop_last": True}, [8] * 6), ({"batch_size": 8, "collate_fn": pair}, [4] * 6 + [2]),
+                      ({"batch_sampler": sizes}, [3, 2, 4]), ({"batch_size": 8, "num_workers": 1, "persistent_workers": True}, [8] * 6 + [4])):
+    n = 100 if not known else 5 * len(expected)
+    for steps in (n, len(expected) * 3):
+        loop.due = 0
+        train(m, o, make(**how), steps, lambda i: reader.beat())
+    assert loop.guest.hot
+    loop.fold()
+    items = [s.items for s in reader.read()["steps"]]
+    assert items[-3 * len(expected):] == expected * 3, (how, items)
+    known.append(loop.guest.whole[1])
+assert known == [6, 6, 0, 0, 6], known
+""")
+
     def test_compile_on_and_off_and_a_compiler_that_fails(self):
         self.program("""
 m = net()

@@ -43,7 +43,7 @@ class Device:
 
 class Tensor:
     shape, device, dtype, is_sparse, grad_fn = (), Device(), "float32", False, None
-    requires_grad = True
+    requires_grad, _version = True, 0
 
     def __init__(self, value=0.0, shape=(), cost=0):
         self.value, self.shape, self.cost, self.grad = value, shape, cost, None
@@ -95,7 +95,7 @@ def module(name, **members):
     return m
 
 
-def backward(tensors, grad_tensors=None):
+def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
     advance(tensors.cost)
     if tensors.value == "fails":
         raise RuntimeError("backward failed")
@@ -197,7 +197,7 @@ class _BaseDataLoaderIter:
 
 
 class DataLoader:
-    num_workers, pin_memory, prefetch_factor, timeout, dataset = 0, False, None, 0, ()
+    num_workers, pin_memory, prefetch_factor, timeout, dataset, batch_sampler, sampler, batch_size, collate_fn = 0, False, None, 0, (), None, None, None, None
 
     def __init__(self, n, size=16, cost=0):
         self.n, self.size, self.cost = n, size, cost
@@ -211,7 +211,7 @@ class IterableDataset:
 
 
 module("utils")
-module("utils.data", DataLoader=DataLoader, IterableDataset=IterableDataset)
+module("utils.data", DataLoader=DataLoader, IterableDataset=IterableDataset, BatchSampler=object, default_collate=None)
 module("utils.data.dataloader", DataLoader=DataLoader, _BaseDataLoaderIter=_BaseDataLoaderIter)
 
 
