@@ -1107,7 +1107,7 @@ def train(n):
     def test_isolated_python_is_left_alone(self):
         for flag in ("-I", "-S", "-E"):
             with self.subTest(flag):
-                p = self.python(flag, "-c", "import sys; sys.path.append(%r)\n" % STUB + self.LOOP + "train(10)")
+                p = self.python(flag, "-c", "import sys; sys.path.insert(0, %r)\n" % STUB + self.LOOP + "train(10)")
                 self.assertEqual((p.returncode, p.stderr, self.rings()), (0, "", []))
 
     def test_a_child_of_fork_writes_nothing_into_its_parents_ring(self):
