@@ -134,6 +134,9 @@ func (l *loop) begin(r *Run, c candidate, from *Resumed) {
 	l.comparing.begun(l, r)
 	r.over.Store(false)
 	l.began = time.Now()
+	if t, keeps := l.work.(workload.Timekeeper); keeps {
+		l.began = t.Began()
+	}
 	l.running = stopwatch{since: l.began}
 	if l.paused {
 		l.running.stopped = l.began
@@ -169,7 +172,7 @@ func (l *loop) begin(r *Run, c candidate, from *Resumed) {
 	l.view = newView(r.stream, &l.info.Schema, r.options.Metrics, l.began)
 	l.read()
 	l.judgeLayers()
-	r.stream.Begin(info, l.settings)
+	r.stream.Put(profiles.Event{At: l.began, Body: &profiles.Begin{Info: info, Settings: l.settings}})
 	for _, note := range info.Notes {
 		if l.restarts == 0 {
 			r.stream.Log(note)

@@ -26,6 +26,25 @@ func open(t *testing.T, path string) *loop.Ring {
 	return r
 }
 
+// A ring says when the next step began before its record is there.
+func TestTheNextStepsBeginning(t *testing.T) {
+	w := looptest.Create(t, t.TempDir(), 0)
+	w.Word(96, 17)
+	r := open(t, w.Path)
+	if got := r.Began(); got != 17 {
+		t.Errorf("the first step began at %d, not 17", got)
+	}
+	w.Step(looptest.Step{Start: 20, Host: []int64{30}})
+	w.Step(looptest.Step{Start: 50, Host: []int64{35}})
+	if got := r.Began(); got != 17 {
+		t.Errorf("with records, the first step began at %d, not 17", got)
+	}
+	r.Skip()
+	if got := r.Began(); got != 85 {
+		t.Errorf("the third step began at %d, not 85", got)
+	}
+}
+
 // What was written is read in order, also when it wraps around; a reader that fell behind goes on with what there is and
 // counts the rest.
 func TestRecordsArriveInOrder(t *testing.T) {

@@ -31,6 +31,7 @@ const (
 	atGreeting, atGreetingSize              = 64, 72
 	atSettings, atSettingsSize              = 128, 136
 	atHeartbeat, atReader                   = 144, 152
+	atBegan                                 = 96
 	greetingText, settingsText, settingsMax = 4096, 32768, 16384
 	greetingMax                             = settingsText - greetingText
 )
@@ -150,6 +151,30 @@ func (r *Ring) Alive() bool {
 
 // GoesOn reports whether the loop trains.
 func (r *Ring) GoesOn() bool { return r.State() <= Training && r.Alive() }
+
+// Began returns a time before which no step began whose record is read next, close to its beginning; 0 if the loop
+// does not say.
+func (r *Ring) Began() int64 {
+	var b [size]byte
+	var before Record
+	if r.next == 1 {
+		return int64(r.word(atBegan))
+	}
+	_, err := r.file.ReadAt(b[:], records+int64((r.next-2)%slots)*size)
+	if err != nil || !whole(b[:], r.next-1) || !before.decode(b[:]) {
+		return 0
+	}
+	if before.Kind == Step {
+		return before.Start + before.Total
+	}
+	return before.Start
+}
+
+// whole reports whether the bytes of a slot are a record of a number.
+func whole(b []byte, number uint64) bool {
+	return binary.LittleEndian.Uint64(b) == number &&
+		crc32.ChecksumIEEE(b[:size-8]) == binary.LittleEndian.Uint32(b[size-8:])
+}
 
 // Skip leaves out all records so far.
 func (r *Ring) Skip() { r.next, r.have, r.taken = r.Written()+1, 0, 0 }
@@ -294,7 +319,7 @@ func (r *Ring) read(written uint64) bool {
 		b := r.block[i*size : (i+1)*size]
 		number := binary.LittleEndian.Uint64(b)
 		switch {
-		case number == r.next && crc32.ChecksumIEEE(b[:size-8]) == binary.LittleEndian.Uint32(b[size-8:]):
+		case whole(b, r.next):
 			r.have++
 			r.next++
 			r.patience = 0

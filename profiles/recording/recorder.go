@@ -134,9 +134,11 @@ func (r *Recorder) Event(e *profiles.Event) {
 	if r.ended {
 		return
 	}
+	at := e.At.Sub(r.began)
 	if _, ok := e.Body.(*profiles.Begin); ok {
+		at = max(at, r.marked)  // a loop may have begun before it was found
 		if r.begun && r.moved { // the block of the start before ends here
-			r.mark(entry{at: max(e.At.Sub(r.began), r.marked), drain: true})
+			r.mark(entry{at: at, drain: true})
 		}
 		r.begun = true
 	}
@@ -151,7 +153,7 @@ func (r *Recorder) Event(e *profiles.Event) {
 		return
 	}
 	if nameOf(e.Body) != "" && len(b.entries) < mostSteps {
-		b.entries = append(b.entries, entry{after: len(b.iterations), at: e.At.Sub(r.began), body: r.counted(e.Body)})
+		b.entries = append(b.entries, entry{after: len(b.iterations), at: at, body: r.counted(e.Body)})
 	}
 }
 

@@ -87,7 +87,7 @@ func (m Maker) New(ctx context.Context, v settings.Values, in workload.Inputs) (
 	if m.Ring == nil {
 		return nil, errOnce
 	}
-	t := &task{Loop: m.Loop, name: in.Name()}
+	t := &task{Loop: m.Loop, name: in.Name(), began: m.Ring.Began()}
 	t.schema = Schema(m.Greeting)
 	t.settings = initial(m.Greeting, v.Table())
 	t.ranks = newRanks(m.Loop, false)

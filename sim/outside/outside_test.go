@@ -42,6 +42,12 @@ func follow(t *testing.T, each time.Duration, sets ...string) *rig {
 // followAs is follow for a loop with a greeting.
 func followAs(t *testing.T, greeting string, each time.Duration, sets ...string) *rig {
 	t.Helper()
+	return followAfter(t, 0, greeting, each, sets...)
+}
+
+// followAfter is followAs for a loop that has written some records when it is found.
+func followAfter(t *testing.T, records uint64, greeting string, each time.Duration, sets ...string) *rig {
+	t.Helper()
 	r := &rig{w: looptest.Create(t, t.TempDir(), 0), over: make(chan struct{})}
 	r.stop = looptest.TrainAs(r.w, greeting, each)
 	t.Cleanup(r.stop)
@@ -53,6 +59,7 @@ func followAs(t *testing.T, greeting string, each time.Duration, sets ...string)
 	if err := loop.Wait(nil, func() (bool, error) { g, err = ring.Greeting(); return g != nil, err }); err != nil {
 		t.Fatal(err)
 	}
+	_ = loop.Wait(nil, func() (bool, error) { return ring.Written() >= records, nil })
 	r.loop = &outside.Loop{Ring: ring, Greeting: g, Over: r.over, Failure: func() error { return nil }}
 	shelf, err := outside.Table(g)
 	if err != nil {
@@ -102,6 +109,19 @@ func TestALoopThatIsWatchedNoMoreIsNotFinished(t *testing.T) {
 	}
 	if s := r.a.Tick(time.Now()); s.State != profiles.Stopped || !r.loop.Unwatched {
 		t.Errorf("the run is %s; unwatched %t", s.State, r.loop.Unwatched)
+	}
+}
+
+// Steps that were over before the run was there have their times: none begins with another.
+func TestStepsBeforeTheRunHaveTheirTimes(t *testing.T) {
+	r := followAfter(t, 5, looptest.Greeting, 2*time.Millisecond, "autocast=bf16")
+	before := int64(-1)
+	for i := range 20 {
+		it := r.next(t)
+		if it.Start < 0 || i > 0 && it.Start < before+1e6 {
+			t.Errorf("step %d began at %d, the one before it at %d", i, it.Start, before)
+		}
+		before = it.Start
 	}
 }
 

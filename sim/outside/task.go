@@ -52,7 +52,8 @@ type task struct {
 
 	queue    []loop.Record // steps that were read while an answer was awaited
 	rec      loop.Record   // the newest
-	origin   int64         // the monotonic time when the run began
+	began    int64         // the monotonic time before which no step began that is read; 0 if it is not known
+	origin   int64         // when the run began
 	known    bool          // base is
 	pace     time.Duration // of a step
 	lost     int64         // records of which the log knows
@@ -162,8 +163,13 @@ func (t *task) Device() workload.Device { return device{t.Greeting} }
 // Memory returns the memory that the loop reported last.
 func (t *task) Memory() profiles.Memory { return t.memory }
 
-// KeepsTime says that the times of the records are the loop's.
-func (t *task) KeepsTime() {}
+// Began returns when the first step that is shown began, which was over when the loop was found, or under way.
+func (t *task) Began() time.Time {
+	if t.began == 0 {
+		return time.Now()
+	}
+	return time.Now().Add(time.Duration(min(0, t.began-loop.Now())))
+}
 
 // Unable are what no run of a program can do: it goes on by itself.
 func (t *task) Unable() []profiles.CommandKind {

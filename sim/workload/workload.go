@@ -226,7 +226,10 @@ type Converger interface {
 
 // Timekeeper is a task whose Iterate also fills in Start and Total of the record: the times of an iteration that it has
 // waited for.
-type Timekeeper interface{ KeepsTime() }
+type Timekeeper interface {
+	// Began returns a time before which none of its iterations began, which may be before it was made.
+	Began() time.Time
+}
 
 // Trier is a task whose settings another process applies.
 type Trier interface {

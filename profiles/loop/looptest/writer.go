@@ -294,6 +294,7 @@ func TrainAs(w *Writer, greeting string, each time.Duration) (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
+		w.Word(96, uint64(loop.Now()))
 		w.Greet(greeting)
 		w.State(loop.Training)
 		t := training{w: w, values: map[string]string{"autocast": "off", "gc": "on", "accumulate": "4"}, kept: -1,

@@ -588,6 +588,7 @@ class Loop:
         for knob in self.knobs.values():
             self.locked(knob)
         self.began = {knob.key: knob.value for knob in self.knobs.values()}
+        self.ring.words[12] = now()
         self.greet()
         self.ring.state(TRAINING)
         self.values[:] = NANS

@@ -105,6 +105,7 @@ class Phases(Case):
             self.assertEqual(s.host[:8], (10, 5, 100, 40, 300, 20, 50, 13))
             self.assertEqual((s.total, s.items, s.passes, s.backwards), (538, 16, 1, 1))
         self.assertEqual([s.step for s in self.steps()], list(range(18)))
+        self.assertEqual(self.reader().u64(96), self.steps()[0].start)
         self.assertEqual([s.series[0] for s in self.steps()], [3.5 + i for i in range(18)])
 
     def test_accumulation_adds_up_and_is_counted(self):
