@@ -1,5 +1,5 @@
 // Package ptx holds the CUDA backend's kernels: their sources (*.cu, dev.h) and the PTX that clang-19 compiles them to,
-// which the driver compiles for its device when it loads them. The program has the PTX as an archive, kernels.gz, and
+// which the driver compiles for its device when it loads them. The program has the PTX as an archive, kernels.zst, and
 // none with the build tag nogpu. Running the program needs neither clang nor a toolkit.
 //
 // Every kernel has one parameter, a struct by value, which package cuda fills in. There is a set of PTX for devices of
@@ -8,13 +8,14 @@
 package ptx
 
 import (
-	"bytes"
-	"compress/gzip"
 	"errors"
 	"fmt"
-	"io"
 	"path"
+	"slices"
 	"strings"
+
+	"github.com/klauspost/compress/zstd"
+	"golang.org/x/tools/txtar"
 )
 
 //go:generate go run ./gen
@@ -49,27 +50,22 @@ func (s Set) Modules() ([]Module, error) {
 	if len(archive) == 0 {
 		return nil, errors.New("this program was built without kernels (build tag nogpu)")
 	}
-	packed := bytes.NewReader(archive)
-	file, err := gzip.NewReader(packed)
+	unpack, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		return nil, err
+	}
+	defer unpack.Close()
+	text, err := unpack.DecodeAll(archive, nil)
 	if err != nil {
 		return nil, err
 	}
 	var modules []Module
-	for {
-		file.Multistream(false)
-		text, err := io.ReadAll(file)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", file.Name, err)
-		}
+	for _, file := range txtar.Parse(text).Files {
 		if folder, name := path.Split(file.Name); path.Clean(folder) == s.Name {
-			modules = append(modules, Module{strings.TrimSuffix(name, ".ptx"), append(text, 0)})
-		}
-		if err := file.Reset(packed); errors.Is(err, io.EOF) {
-			return modules, nil
-		} else if err != nil {
-			return nil, err
+			modules = append(modules, Module{strings.TrimSuffix(name, ".ptx"), slices.Concat(file.Data, []byte{0})})
 		}
 	}
+	return modules, nil
 }
 
 // Kernels lists the kernels of a module.

@@ -1,11 +1,10 @@
 // Command gen compiles the kernels of package ptx with clang-19, and writes their PTX, the archive of it that the
-// program holds, and the sums of sources and results. It is run by go generate in the package's folder; with the
-// argument pack it only makes the archive.
+// program holds, packed by zstd, and the sums of sources and results. It is run by go generate in the package's folder;
+// with the argument pack it only makes the archive.
 package main
 
 import (
 	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -15,6 +14,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"golang.org/x/tools/txtar"
 )
 
 func main() {
@@ -62,25 +63,24 @@ func pack() error {
 	if err != nil {
 		return err
 	}
-	var out bytes.Buffer
+	var all txtar.Archive
 	for _, name := range names {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			return err
 		}
-		w, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
-		if err != nil {
-			return err
-		}
-		w.Name = filepath.ToSlash(name)
-		if _, err := w.Write(text); err != nil {
-			return err
-		}
-		if err := w.Close(); err != nil {
-			return err
-		}
+		all.Files = append(all.Files, txtar.File{Name: filepath.ToSlash(name), Data: text})
 	}
-	return os.WriteFile("kernels.gz", out.Bytes(), 0o644)
+	// Levels above 19 and a window larger than all files take a quarter less than the package zstd at its best.
+	text := txtar.Format(&all)
+	command := exec.Command("zstd", "--ultra", "-22", "--long=24",
+		fmt.Sprintf("--stream-size=%d", len(text)), "--force", "--quiet", "-o", "kernels.zst")
+	command.Stdin = bytes.NewReader(text)
+	command.Stderr = os.Stderr
+	if err := command.Run(); err != nil {
+		return fmt.Errorf("packing the PTX with zstd: %w", err)
+	}
+	return nil
 }
 
 // compile writes the PTX of a source for a target.
