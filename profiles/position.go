@@ -23,15 +23,15 @@ type Gap struct{ From, To time.Duration }
 
 // Share returns the place of a moment among all that is recorded, 0 for the first and 1 for the last.
 func (p *Position) Share(at time.Duration) float64 {
-	if all := p.recorded(p.To); all > 0 {
-		return min(max(float64(p.recorded(at))/float64(all), 0), 1)
+	if all := p.Recorded(p.To); all > 0 {
+		return min(max(float64(p.Recorded(at))/float64(all), 0), 1)
 	}
 	return 0
 }
 
-// Moment returns the moment at a share of all that is recorded.
-func (p *Position) Moment(share float64) time.Duration {
-	at := p.From + time.Duration(share*float64(p.recorded(p.To)))
+// Moment returns the moment before which a time is recorded.
+func (p *Position) Moment(recorded time.Duration) time.Duration {
+	at := p.From + recorded
 	for _, g := range p.Gaps {
 		if at > g.From {
 			at += g.To - g.From
@@ -40,8 +40,8 @@ func (p *Position) Moment(share float64) time.Duration {
 	return at
 }
 
-// recorded returns how much is recorded before a moment.
-func (p *Position) recorded(at time.Duration) time.Duration {
+// Recorded returns how much is recorded before a moment: the clock of a replay.
+func (p *Position) Recorded(at time.Duration) time.Duration {
 	sum := at - p.From
 	for _, g := range p.Gaps {
 		if at > g.From {

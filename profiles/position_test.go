@@ -23,7 +23,7 @@ func TestShareLeavesOutGaps(t *testing.T) {
 		if got := p.Share(c.at); got != c.share {
 			t.Errorf("%v is at %g, want %g", c.at, got, c.share)
 		}
-		if got := p.Moment(c.share); got != c.back {
+		if got := p.Moment(time.Duration(c.share * float64(p.Recorded(p.To)))); got != c.back {
 			t.Errorf("at %g is %v, want %v", c.share, got, c.back)
 		}
 	}

@@ -61,12 +61,13 @@ func (p *playback) jump(direction int, kind profiles.MarkKind) {
 // seekShare goes to a share of the recording, 0 to 1; at 1 it follows a run that goes on.
 func (p *playback) seekShare(share float64) {
 	now := p.replay.Position()
-	p.seek(now.Moment(share))
+	p.seek(now.Moment(time.Duration(share * float64(now.Recorded(now.To)))))
 }
 
-// skip goes on by a time, or back.
+// skip goes on by a recorded time, or back.
 func (p *playback) skip(by time.Duration) {
-	p.seek(p.replay.Position().At + by)
+	now := p.replay.Position()
+	p.seek(now.Moment(now.Recorded(now.At) + by))
 }
 
 // rewound reports whether a snapshot is of an earlier moment than the one before, nil for none.

@@ -45,8 +45,8 @@ func Draw(c *chart.Canvas, y int, p profiles.Position, ascii bool) {
 	g := of(ascii)
 	lamp, style := Lamp(p, ascii)
 	x := c.Text(1, y, lamp, style)
-	x = c.Text(x+2, y, unit.Clock(p.At-p.From), theme.Strong)
-	x = c.Text(x, y, " of "+unit.Clock(p.To-p.From), theme.Faint)
+	x = c.Text(x+2, y, unit.Clock(p.Recorded(p.At)), theme.Strong)
+	x = c.Text(x, y, " of "+unit.Clock(p.Recorded(p.To)), theme.Faint)
 	right := ""
 	if p.Growing {
 		right = "the run goes on"
@@ -78,7 +78,7 @@ func Draw(c *chart.Canvas, y int, p profiles.Position, ascii bool) {
 	}
 }
 
-// track draws the time from the first moment to the last.
+// track draws the recorded time.
 func track(c *chart.Canvas, p profiles.Position, g glyphs) {
 	w, _ := c.Size()
 	place := func(at time.Duration) int {
