@@ -77,7 +77,8 @@ func (f *SettingFlags) RegisterOutside(flags *pflag.FlagSet) {
 	f.NoFile = true
 	flags.StringArrayVar(&f.Sources.Sets, "set", nil,
 		"a value of a knob from the first step that is watched on, as key=value; may be given again")
-	flags.Int64("max-iterations", 0, "end after so many steps; 0 is no limit")
+	flags.Int64("max-iterations", 0, "end after so many recorded steps, the first of which is "+
+		"the program's third; it takes some more until it has ended; 0 is no limit")
 	flags.DurationVar(&f.maxTime, "max-time", 0, "end after so much time, as 90s or 5m")
 }
 
