@@ -88,12 +88,12 @@ const (
 	Faster                 // the whole interval is below 0, and not within EqualWithin of it
 	Slower                 // above 0
 	Equal                  // within EqualWithin of 0
-	InNoise                // undecided: the run's own drift hides any effect
+	InNoise                // the run's own drift hides any effect
 )
 
-// Name returns the verdict's name in JSON and in recordings: "in_noise".
+// Name returns the verdict's name in JSON, in recordings and on the screen: "undecided".
 func (v Verdict) Name() string {
-	return [...]string{"unknown", "invalid", "faster", "slower", "equal", "in_noise"}[v]
+	return [...]string{"unknown", "not comparable", "faster", "slower", "equal", "undecided"}[v]
 }
 
 // EqualWithin is the largest shift that counts as none.

@@ -210,5 +210,5 @@ func (f *Factorial) InteractionVerdict(i int) string {
 	case stats.Below:
 		return "faster together"
 	}
-	return "in noise ± " + unit.Share(r.Reach())
+	return "undecided ± " + unit.Share(r.Reach())
 }

@@ -168,7 +168,7 @@ const (
 	More // of another number: the whole interval is above 0
 	Less
 	Equal   // the whole interval is within EqualWithin of 0, or an exact number is the same
-	InNoise // undecided: the sides' own differences hide any difference between them
+	InNoise // the sides' own differences hide any difference between them
 )
 
 // EqualWithin is the largest difference of a ratio that counts as none.
@@ -242,9 +242,9 @@ func (r *Row) Words(i int) string {
 		}
 		return "equal within " + r.Amount(d.Within)
 	case InNoise:
-		return "inside the noise"
+		return profiles.InNoise.Name()
 	}
-	return "not comparable"
+	return profiles.Invalid.Name()
 }
 
 // Sense is 1 if the row's difference i is for the better, −1 if it is for the worse, and 0 if it is

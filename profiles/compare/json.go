@@ -120,8 +120,9 @@ type overJSON struct {
 // names of the designs and verdicts in JSON.
 var (
 	designs      = [...]string{Separate: "separate", Replicated: "replicated", Alternating: "alternating"}
-	verdictNames = [...]string{NotComparable: "not comparable", Faster: "faster", Slower: "slower", More: "more", Less: "less", Equal: "equal", InNoise: "inside the noise"}
-	senses       = map[int]string{1: "better", 0: "neither", -1: "worse"}
+	verdictNames = [...]string{NotComparable: profiles.Invalid.Name(), Faster: "faster", Slower: "slower", More: "more",
+		Less: "less", Equal: "equal", InNoise: profiles.InNoise.Name()}
+	senses = map[int]string{1: "better", 0: "neither", -1: "worse"}
 )
 
 // JSON returns the comparison for encoding/json. version is the program's; over are the rows beyond a

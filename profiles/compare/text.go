@@ -221,8 +221,6 @@ func (l *written) verdict(r *Row, i int) string {
 		return "equal ±" + r.Amount(d.Within)
 	case d.Verdict == Equal:
 		return "equal"
-	case d.Verdict == InNoise:
-		return "in noise"
 	}
 	return r.Words(i)
 }

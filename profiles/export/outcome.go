@@ -20,7 +20,7 @@ func (c *Change) What() string {
 
 // verdictWords are the verdicts in words.
 var verdictWords = map[string]string{
-	"faster": "faster", "slower": "slower", "equal": "equal within 1 %", "in_noise": "undecided: inside the noise",
+	"faster": "faster", "slower": "slower", "equal": "equal within 1 %", "undecided": "undecided",
 }
 
 // Verdict returns the verdict in words, or why there is none.

@@ -31,7 +31,7 @@ func TestSchemas(t *testing.T) {
 		Adds: map[string]schematest.Schema{
 			"Summary.state":  {"enum": []string{"preparing", "running", "paused", "finished", "stopped", "failed", "killed", "cut short"}},
 			"Alert.severity": {"enum": []string{"notice", "warning", "critical"}},
-			"Effect.verdict": {"enum": []string{"faster", "slower", "equal", "in_noise", "invalid"}},
+			"Effect.verdict": {"enum": []string{"faster", "slower", "equal", "undecided", "not comparable"}},
 			"Cache.hit_rate": share, "Benchmark.foreign_cpu": share,
 			"Layer.bound": {"enum": []string{"compute", "memory"}},
 		},

@@ -312,7 +312,7 @@ type Effect struct {
 	NBefore     int      `json:"n_before"` // iterations in each window
 	NAfter      int      `json:"n_after"`
 
-	Verdict      string   `json:"verdict"` // faster, slower, equal, in_noise or invalid
+	Verdict      string   `json:"verdict"` // faster, slower, equal, undecided or not comparable
 	Drift        *float64 `json:"drift"`   // how far neighbouring medians moved before, with nothing changed
 	DriftReason  string   `json:"drift_reason,omitempty"`
 	DriftWindows int      `json:"drift_windows"` // that it rests on

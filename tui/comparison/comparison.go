@@ -64,7 +64,7 @@ type filter uint8
 
 const (
 	allRows     filter = iota
-	judgedRows         // with a verdict: not inside the noise, and comparable
+	judgedRows         // with a verdict: neither undecided nor not comparable
 	differences        // that differ
 	numFilters
 )

@@ -112,8 +112,6 @@ func brief(r *compare.Row, i, w int) string {
 	}
 	texts := []string{visible.Text(full), r.Words(i)}
 	switch d.Verdict {
-	case compare.InNoise:
-		texts = append(texts, "in noise")
 	case compare.Equal:
 		if d.Within != 0 {
 			texts = append(texts, "equal ±"+r.Amount(d.Within))

@@ -302,7 +302,7 @@ func outcome(s *profiles.Snapshot, e *profiles.Effect) (text string, style theme
 	case profiles.Equal:
 		return "equal", theme.Strong
 	case profiles.InNoise:
-		return "in noise", theme.Faint
+		return e.Verdict().Name(), theme.Faint
 	}
 	return "", theme.Plain
 }

@@ -256,7 +256,7 @@ func (t *factorialTable) others(listed []int) string {
 	case beyond > 0:
 		return fmt.Sprintf("%s, %d of them beyond noise: a larger pane lists them", text, beyond)
 	}
-	return text + ": in noise ± " + unit.Share(reach)
+	return text + ": undecided ± " + unit.Share(reach)
 }
 
 // conclusion writes the product of the single speed-ups, the measured one and the verdict.
