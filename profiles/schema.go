@@ -237,6 +237,8 @@ type SeriesInfo struct {
 	Infinite string `json:"infinite,omitempty"`
 	// Internal values are omitted from summaries: they are not results.
 	Internal bool `json:"internal,omitempty"`
+	// Fixed values follow from the settings alone, and vary with nothing else.
+	Fixed bool `json:"fixed,omitempty"`
 	// Each is true if every iteration has a value, false if only occasional
 	// Measurements have one.
 	Each bool `json:"each,omitempty"`

@@ -237,8 +237,11 @@ func (t *table) quality() {
 		for k := range all {
 			var at []int64
 			values[k], at = all[k].at(info)
-			v := Value{Value: levelOf(singles(values[k])).value, Floor: all[k].floor(info, row.Absolute), At: at[0]}
-			if math.IsNaN(v.Value) {
+			v := Value{Value: levelOf(singles(values[k])).value, Floor: all[k].floor(info, row.Absolute)}
+			if info.Fixed {
+				v = exact(values[k], "")
+			}
+			if v.At = at[0]; math.IsNaN(v.Value) {
 				v.Reason = "it was not measured"
 			} else {
 				found = true
@@ -268,7 +271,7 @@ func (t *table) quality() {
 					row.Against[k-1].no("the losses measure something else: "+other, "other loss")
 					return
 				}
-				t.judgeQuality(row, k, values, all, miss)
+				t.judgeQuality(row, k, info.Fixed, values, all, miss)
 			}})
 		t.atTheEnd(info, end, all)
 	}
@@ -334,7 +337,7 @@ func (a *aligned) floor(info *profiles.SeriesInfo, absolute bool) (most float64)
 }
 
 // judgeQuality judges a result at equal iterations.
-func (t *table) judgeQuality(row *Row, k int, values [][]float64, all []aligned, miss float64) {
+func (t *table) judgeQuality(row *Row, k int, fixed bool, values [][]float64, all []aligned, miss float64) {
 	d, of := &row.Against[k-1], scaleOf(row.Absolute)
 	logs := func(k int) level {
 		scaled := make([]float64, len(values[k]))
@@ -354,6 +357,9 @@ func (t *table) judgeQuality(row *Row, k int, values [][]float64, all []aligned,
 			d.no(fmt.Sprintf("the runs computed the same bits, and it was measured after %d and %d iterations",
 				row.Values[0].At, row.Values[k].At), "measured elsewhere")
 		}
+		return
+	case fixed:
+		row.exactly(k, 0)
 		return
 	}
 	m := 0.0

@@ -54,6 +54,17 @@ func TestResultsAreComparedAtEqualIterations(t *testing.T) {
 	}
 }
 
+// What follows from the settings has no interval: its difference is what it is, whatever the seeds.
+func TestWhatTheSettingsFixIsComparedAsItIs(t *testing.T) {
+	more := simulation{seed: 2, iterations: 4000, seedOf: 7, psnr: 0.01, fixed: true}
+	r := rowNamed(t, compared(t, simulation{seed: 1, iterations: 4000, fixed: true}, more), "psnr_db")
+	want := r.Values[1].Value - r.Values[0].Value
+	if d := r.Against[0]; want == 0 || d.Value != want || d.Low != want || d.High != want ||
+		d.Verdict != map[bool]Verdict{true: More, false: Less}[want > 0] {
+		t.Errorf("%s, %+v", r.Words(0), d)
+	}
+}
+
 // A row of a result is the value that its title says: of the iteration named, of the newest measurement by then, or the
 // mean of the iterations that About names. Lengths of one to some bins, whole and not, and equal and not.
 func TestResultsAreTheValuesThatTheirTitlesSay(t *testing.T) {

@@ -32,6 +32,7 @@ type simulation struct {
 	seedOf     int64              // the setting
 	distance   string             // the setting, "" for l1
 	psnr       float64            // added to PSNR
+	fixed      bool               // PSNR follows from the settings
 	noise      *rand.Rand         // of the results: the same for the same bits; nil for those of the seed of the setting
 	began      time.Duration      // after the others
 	layers     bool
@@ -70,7 +71,7 @@ func (m simulation) play(take func(*profiles.Event)) {
 		results = rand.New(rand.NewPCG(uint64(m.seedOf), 5))
 	}
 	schema := simulatedSchema()
-	schema.Layout = m.layout
+	schema.Layout, schema.Series[1].Fixed = m.layout, m.fixed
 	v, err := simulatedTable.Zero().Set("seed", fmt.Sprint(m.seedOf))
 	if err == nil {
 		v, err = v.Set("distance", cmp.Or(m.distance, "l1"))

@@ -98,7 +98,7 @@ func Schema() profiles.Schema {
 			SeriesRMSE: {Name: "rmse_percent", Title: "RMSE", Unit: "% of the truth's RMS",
 				Better: profiles.LessIsBetter,
 				Group:  profiles.Metrics, Absent: notCompared},
-			SeriesCoverage: {Name: "coverage", Title: "k-space seen", Better: profiles.MoreIsBetter,
+			SeriesCoverage: {Name: "coverage", Title: "k-space seen", Better: profiles.MoreIsBetter, Fixed: true,
 				Absent: "no sample was done in this start of the run"},
 			SeriesLearningRate: {Name: "learning_rate", Title: "learning rate", Each: true, Internal: true},
 			SeriesGradientScale: {Name: profiles.GradientScale, Title: "gradient scale", Each: true, Internal: true,
