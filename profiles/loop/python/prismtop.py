@@ -148,9 +148,12 @@ class Loop:
 
     def fold(self):
         """Takes the moments apart: the interval between two goes to a phase, and a step that is over becomes a record."""
-        pairs, acc, inside, device = iter(self.moments[:]), self.acc, self.inside, self.device if self.timed else None
+        m, acc, inside, device = self.moments[:], self.acc, self.inside, self.device if self.timed else None
         self.moments.clear()
-        for code, value in zip(pairs, pairs):
+        plain = (lambda m, at: at) if self.guest is None else self.guest.plain
+        at = plain(m, 0)
+        while at < len(m):
+            code, value, at = m[at], m[at + 1], at + 2
             if code <= CLOSURE:
                 moment = code if code <= X else F0 if code == NO_GRAD else B1
                 which = inside[-1] if inside else TABLE[self.last << 4 | moment]
@@ -183,7 +186,7 @@ class Loop:
                     self.last = O0  # what follows a closure's backward is the optimizer's
             elif code == STEPPED:
                 self.end_step()
-                self.exhausted = False
+                self.exhausted, at = False, plain(m, at)
             elif code == LOST:
                 self.loss_sum += value
                 self.losses += 1
@@ -272,7 +275,7 @@ class Loop:
         if self.ranges is not None:
             self.ranges.begin(f"step {self.step}", 0)
         t = now()  # where something is switched or measured, or what is in force changes at a step, every boundary is one
-        self.due = 0 if self.plan or self.proposed or self.ranges or self.guest and (self.guest.extra.trace or not self.guest.hot) else t + LAG
+        self.due = 0 if self.plan or self.proposed or self.ranges or self.guest and (self.guest.extra.trace or not self.guest.hot()) else t + LAG
         self.note(OWN, t)
         if self.timed:
             self.fold()  # the device's time begins here

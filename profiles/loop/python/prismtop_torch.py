@@ -4,6 +4,7 @@ The optimizers' hooks (official), torch.autograd.backward, the DataLoader's iter
 the classes of the models that the loop calls itself. No submodule is touched, and nothing is put into a model, so that a
 saved or copied model carries nothing of this.
 """
+import _thread
 import array
 import collections
 import functools
@@ -15,12 +16,13 @@ import threading
 import time
 import weakref
 
-from prismtop import B0, B1, BATCH, CLOSURE, D0, D1, E0, E1, ENTER, F0, F1, FLAG, LEAVE, LOST, MANY, MOST_PHASES, NO_GRAD, O0, O1, OTHER, STEPPED, X, ZEROS, size
-from prismtop_ring import GIVEN_UP, SKIPPED
+from prismtop import B0, B1, BATCH, CLOSURE, D0, D1, E0, E1, ENTER, F0, F1, FLAG, LEAVE, LOST, MANY, MOST_PHASES, NO_GRAD, O0, O1, OTHER, OWN, RECORD, STEPPED, X, ZEROS, size
+from prismtop_ring import GIVEN_UP, SKIPPED, STEP
 
 now = time.monotonic_ns
 thread = threading.get_ident
 HERE = os.path.dirname(os.path.abspath(__file__))
+PLAIN = [D0, D1, BATCH, F0, F1, B0, B1, O0, O1, LOST, STEPPED]  # what the short way notes of a step
 BACKWARD = ("tensors", "grad_tensors", "retain_graph", "create_graph", "grad_variables", "inputs")  # parameters of torch.autograd.backward since 2.0
 
 
@@ -67,15 +69,18 @@ class Patch:
 class Guest:
     """The patches of a loop, and what is known of its models and optimizers. Every method that a patch calls is inside a
     guard: the first exception takes all patches back (Loop.stop)."""
-    __slots__ = ("hot", "in_step", "depth", "leader", "loop", "add", "foreign", "lost_inside", "owed", "version", "whole", "__dict__", "__weakref__")  # the short way reads these cold
+    __slots__ = ("in_step", "depth", "leader", "root", "foreign", "lost_inside", "owed", "version", "whole", "__dict__", "__weakref__")  # the short way reads these cold
 
     def __init__(self, loop, torch):
         loop.guest, loop.live = self, True
         self.loop, self.torch, self.add = loop, torch, loop.moments.extend
+        self.lock = _thread.RLock()  # the training thread owns it while the patches take the short way: to ask for that takes less than a thread's number
+        self.hot = self.lock._is_owned
         self.missing, self.kind, self.patches, self.handles = [], "cpu", [], []
         self.amp, self.amp_on, self.own_autocast, self.roots = "as written", None, False, {}  # the models, by identity: always this table
         self.forget()
         self.last_words = Patch(sys, "excepthook", self.make_excepthook)
+        self.before_step, self.after_step = self.make_hooks()
         from torch.optim import optimizer
         for register, hook in ((optimizer.register_optimizer_step_pre_hook, self.before_step), (optimizer.register_optimizer_step_post_hook, self.after_step)):
             self.handles.append(register(hook))
@@ -97,20 +102,27 @@ class Guest:
         self.depth, self.in_step, self.scaled, self.scaler, self.compiled, self.extra = 0, False, None, None, 0, None
         self.lost_inside = False  # the loss of the closure's first pass is known
         self.owed, self.seen, self.version = None, None, -1  # a loss that is read after the optimizer, and what _version all had; -1: they are read at once
-        self.whole = lambda: None, 0, 0.0  # a DataLoader's iterator, how many batches it has of so many items; negative: not looked at
+        self.whole = 0, 0, 0.0, None  # a DataLoader's iterator by identity, how many batches it has of so many items, negative: not looked at; what notices its end
         self.last_gradient = None  # of several ranks
         self.layers = self.kept = None  # set by prismtop_knobs while something is measured or kept
-        self.hot = 0
+        self.root = 0  # the model found last, if it is still there
+        self.cool()
 
     def settle(self):
-        """Decides whether the patches take the short way: the thread for which they do, or 0. Nothing is switched or
-        searched then, and a moment costs little more than the clock. Steps that a device times take the long way."""
+        """Decides whether the patches take the short way in this thread. Nothing is switched or searched then, and a moment
+        costs little more than the clock. Steps that a device times take the long way."""
         loop = self.loop
         if loop.device is not None:
             loop.timed = loop.device.chosen(now(), loop.world > 1)
         short = loop.live and loop.ring is not None and not loop.timed and loop.ranges is None and self.kind in ("cpu", "cuda") and self.taken > 64 and \
             self.amp == "as written" and self.layers is self.kept is self.undo_discovery is self.scaler is None
-        self.hot = loop.thread if short else 0
+        self.cool()
+        if short:
+            self.lock.acquire()
+
+    def cool(self):
+        """From now on the patches take the long way. Any thread may say so."""
+        self.lock._at_fork_reinit()
 
     def mine(self):
         """Whether a moment is to be counted: the loop is watched, and this is the thread that trains."""
@@ -118,8 +130,8 @@ class Guest:
 
     def back(self):
         """Takes everything back. The optimizers' hooks stay while PyTorch goes through them, and are removed by the next backward."""
-        self.hot, self.owed, self.seen = 0, None, None
-        for undo in [self.discovered, lambda: self.autocast(False), lambda: self.extra and self.extra.back(), self.last_words.take,
+        self.owed = self.seen = None
+        for undo in [self.cool, self.discovered, lambda: self.autocast(False), lambda: self.extra and self.extra.back(), self.last_words.take,
                      lambda: self.last_gradient and self.last_gradient.take()] + \
                 [p.take for p in self.patches if not (self.in_step and p.name == "backward")]:
             try:
@@ -144,7 +156,8 @@ class Guest:
         module = self.torch.nn.Module
         original = module.__call__
         self.searches += 1
-        self.until, self.hot = until, 0
+        self.until = until
+        self.cool()
 
         def call(m, *args, **kwargs):
             module.__call__ = original
@@ -171,7 +184,8 @@ class Guest:
                 return False
             roots, key, cls = self.roots, id(m), type(m)
             self.own_autocast |= hasattr(self.torch, "is_autocast_enabled") and self.torch.is_autocast_enabled()
-            roots[key] = weakref.ref(m, lambda _: roots.pop(key, None))
+            roots[key] = weakref.ref(m, lambda _: self.gone(key))
+            self.root = key
             if not any(p.owner is cls for p in self.patches):
                 # Where a model has parts of its own class, these and a compiler must see the class as it was.
                 shared = any(isinstance(x, cls) and x is not m for x in m.modules())
@@ -182,13 +196,18 @@ class Guest:
             self.loop.stop(e)
             return False
 
+    def gone(self, key):
+        self.roots.pop(key, None)
+        if self.root == key:
+            self.root = 0
+
     def make_call(self, cls, shared, inner):
-        loop, roots, enabled, add = self.loop, self.roots, self.torch.is_grad_enabled, self.add
+        loop, roots, enabled, add, hot = self.loop, self.roots, self.torch.is_grad_enabled, self.add, self.hot
 
         def __call__(m, *args, **kwargs):
-            if self.depth or id(m) not in roots and not (self.undo_discovery and self.finds(m)):
+            if self.depth or id(m) != self.root and id(m) not in roots and not (self.undo_discovery and self.finds(m)):
                 return inner(m, *args, **kwargs)
-            if self.hot == thread() and enabled() and not shared:
+            if hot() and enabled() and not shared:
                 try:
                     add((F0, now()))
                 except Exception as e:
@@ -254,49 +273,56 @@ class Guest:
 
     # ---- optimizers ----
 
-    def before_step(self, optimizer, args, kwargs):
-        try:
-            if self.hot == thread():
-                self.in_step, self.lost_inside = True, False
-                self.add((O0, now()))
-                return
-            if not self.mine():
-                return
-            self.in_step, self.lost_inside = True, False
-            self.loop.event(O0)
-            if self.amp_on:
-                self.autocast(False)
-            found = getattr(optimizer, "found_inf", None)  # a fused optimizer skips by itself
-            if found is not None and found.device.type == "cpu" and found.item():
-                self.loop.note(FLAG, SKIPPED)
-        except Exception as e:
-            self.loop.stop(e)
+    def make_hooks(self):
+        loop, add, hot = self.loop, self.add, self.hot
 
-    def after_step(self, optimizer, args, kwargs):
-        loop = self.loop
-        try:
-            if self.hot == thread() and id(optimizer) == self.leader and not loop.explicit:
-                t = now()
-                self.add((O1, t))
-                if self.owed is not None:
-                    self.pay()
-                self.add((STEPPED, t))
-                if t >= loop.due:
-                    loop.turn()
-                self.foreign = 0
-            elif not self.mine():
-                return
-            else:
-                if self.owed is not None:
-                    self.pay()
-                if self.seen is not None and self.seen._version != self.version:
-                    self.version = -1
-                self.seen = None
-                loop.event(O1)
-                self.optimized(optimizer)
-        except Exception as e:
-            loop.stop(e)
-        self.in_step = False
+        def before_step(optimizer, args, kwargs):
+            try:
+                if hot():
+                    self.in_step, self.lost_inside = True, False
+                    add((O0, now()))
+                    return
+                if not self.mine():
+                    return
+                self.in_step, self.lost_inside = True, False
+                loop.event(O0)
+                if self.amp_on:
+                    self.autocast(False)
+                found = getattr(optimizer, "found_inf", None)  # a fused optimizer skips by itself
+                if found is not None and found.device.type == "cpu" and found.item():
+                    loop.note(FLAG, SKIPPED)
+            except Exception as e:
+                loop.stop(e)
+
+        def after_step(optimizer, args, kwargs):
+            try:
+                if hot() and id(optimizer) == self.leader and not loop.explicit:
+                    t, loss = now(), self.owed
+                    if loss is not None and loss._version == self.version:
+                        self.owed = None
+                        add((O1, t, LOST, loss.item(), STEPPED, t))
+                    else:
+                        add((O1, t))
+                        if loss is not None:
+                            self.pay()
+                        add((STEPPED, t))
+                    if t >= loop.due:
+                        loop.turn()
+                    self.foreign = 0
+                elif not self.mine():
+                    return
+                else:
+                    if self.owed is not None:
+                        self.pay()
+                    if self.seen is not None and self.seen._version != self.version:
+                        self.version = -1
+                    self.seen = None
+                    loop.event(O1)
+                    self.optimized(optimizer)
+            except Exception as e:
+                loop.stop(e)
+            self.in_step = False
+        return before_step, after_step
 
     def optimized(self, optimizer):
         """An optimizer has stepped, or its gradient scaler has skipped that. After the leader's step, the loop's step is over."""
@@ -342,34 +368,60 @@ class Guest:
         if blind >= 8 and self.searches < 4 and not self.undo_discovery:  # the program went on to another model
             self.discover(step + 2)
 
+    def plain(self, m, at):
+        """Takes moments apart as Loop.fold does, as long as they are those of steps like nearly all, which takes a third of the time. Where it ends."""
+        loop, ring = self.loop, self.loop.ring
+        if ring is None or loop.device is not None or loop.mark != loop.start or loop.last != O1 or loop.inside or loop.flags or loop.batch_items or loop.logged or \
+                loop.warm or loop.plan or loop.told is not None or loop.unit < 0 or loop.step <= 32 or loop.watch != "all":
+            return at
+        if m[at:at + 1] == [OWN]:
+            loop.cut(OTHER, m[at + 1])
+            loop.spent, at = m[at + 1] - loop.start, at + 2
+        epoch, last, publish, record, begun = loop.epoch, loop.place, ring.publish, ring.scratch, at
+        generation, block, unit, step, start = loop.generation, loop.block, loop.unit, loop.step, loop.start
+        while m[at:at + 22:2] == PLAIN:
+            d0, d1, (items, source, place), f0, f1, b0, b1, o0, o1, loss, _ = m[at + 1:at + 22:2]
+            if source != epoch or place < last or loss - loss != 0:
+                break
+            loop.unit_items += items
+            RECORD(record, 8, STEP, 0, 0, 1, 1, step, start, o1 - start, generation, block, unit, loop.unit_steps, items,
+                   d1 - d0, f0 - d1, f1 - f0, b0 - f1, b1 - b0, o0 - b1, o1 - o0, d0 - start, 0, 0, 0, 0, 0, 0, 0, 0)
+            ring.q[64], ring.d[40] = loop.spent, loss
+            publish(record)
+            loop.unit_steps, loop.spent, last, start, step, at = loop.unit_steps + 1, 0, place, o1, step + 1, at + 22
+        if at > begun:
+            loop.clear(start)
+            loop.step, loop.place, loop.blind, loop.exhausted = step, last, 0, False
+            loop.source = loop.received = epoch, last
+        return at
+
     # ---- backward, data, gradient scaler ----
 
     def make_backward(self, original):
-        loop, moments, add = self.loop, self.loop.moments, self.add
+        loop, moments, add, hot, tensor = self.loop, self.loop.moments, self.add, self.hot, getattr(self.torch, "Tensor", None)
 
         def short(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
-            if self.hot != thread() or self.in_step:
+            if self.in_step or not hot():
                 return backward(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
-            one = late = False  # asked before backward: after it, all of this runs cold
+            late = False  # asked before backward: after it, all of this runs cold
             try:
-                one = loop.device is None and grad_tensors is None and type(tensors) not in (list, tuple)  # a device's losses are those of the steps that it times
-                late = one and self.version >= 0 and self.owed is None and not (retain_graph or create_graph)
-                if len(moments) > MANY:
-                    loop.fold()
                 add((B0, now()))
+                late = self.version >= 0 and self.owed is None and grad_tensors is None and type(tensors) is tensor and not (retain_graph or create_graph)
             except Exception as e:
-                one = late = False
                 loop.stop(e)
             result = original(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
             try:
                 add((B1, now()))
                 if late:
                     self.owed = tensors
-                elif one:  # PyTorch has made sure that it is one number
+                    return result
+                if loop.device is None and grad_tensors is None and type(tensors) not in (list, tuple):  # a device's losses are those of the steps that it times
                     if self.owed is not None:  # several passes in a step
                         self.pay()
                         self.version = -1
-                    add((LOST, tensors.item()))
+                    add((LOST, tensors.item()))  # PyTorch has made sure that it is one number
+                if len(moments) > MANY:
+                    loop.fold()
             except Exception as e:
                 loop.stop(e)
             return result
@@ -431,10 +483,10 @@ class Guest:
                 self.loop.device.copy(0, loss)
 
     def make_next(self, original):
-        loop, add = self.loop, self.add
+        loop, add, hot = self.loop, self.add, self.hot
 
         def __next__(iterator):
-            if self.hot == thread():
+            if hot():
                 try:
                     add((D0, now()))
                 except Exception as e:
@@ -445,9 +497,9 @@ class Guest:
                     loop.event(X)
                     raise
                 try:
-                    t, n = now(), iterator._num_yielded
-                    whole, full, items = self.whole
-                    add((D1, t, BATCH, (items if 1 < n <= full and whole() is iterator else self.items(batch, iterator), id(iterator), n)))
+                    t, n, key = now(), iterator._num_yielded, id(iterator)
+                    whole, full, items, _ = self.whole
+                    add((D1, t, BATCH, (items if whole == key and 1 < n <= full else self.items(batch, iterator), key, n)))
                 except Exception as e:
                     loop.stop(e)
                 return batch
@@ -475,11 +527,15 @@ class Guest:
                     if len(self.loaders) > 16:
                         self.loaders.clear()
                     self.loaders[id(iterator)] = weakref.ref(loader), weakref.ref(iterator)
-                    self.whole = weakref.ref(iterator), -self.full(loader), float(loader.batch_size or 0)
+                    self.whole = id(iterator), -self.full(loader), float(loader.batch_size or 0), weakref.ref(iterator, self.ended)
             except Exception as e:
                 self.loop.stop(e)
             return iterator
         return __iter__
+
+    def ended(self, iterator):
+        if self.whole[3] is iterator:
+            self.whole = 0, 0, 0.0, None
 
     def full(self, loader):
         """The number of an epoch's batches that have the loader's batch size: PyTorch's own sampler and collation make them. 0 if that is not sure."""
@@ -490,10 +546,10 @@ class Guest:
 
     def items(self, batch, iterator):
         """The number of items in a batch. A tensor's shape, asked cold, takes longer than all else here: of equal batches only the first is asked."""
-        whole, full, items = self.whole
+        whole, full, items, end = self.whole
         n = size(batch)
-        if full < 0 and iterator._num_yielded == 1 and n == items and whole() is iterator:
-            self.whole = whole, -full, items
+        if full < 0 and iterator._num_yielded == 1 and n == items and whole == id(iterator):
+            self.whole = whole, -full, items, end
         return n
 
     def loader(self):
@@ -508,7 +564,8 @@ class Guest:
             if result is not outputs and self.mine():
                 self.scaled = result, outputs
                 if self.scaler is None or self.scaler() is not scaler:
-                    self.scaler, self.loop.dirty, self.hot = weakref.ref(scaler), True, 0
+                    self.scaler, self.loop.dirty = weakref.ref(scaler), True
+                    self.cool()
             return result
         return scale
 

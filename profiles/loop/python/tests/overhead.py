@@ -79,7 +79,7 @@ def measure(which, mode, seconds):
         steps(10, source)
 
     def off():
-        guest.hot = 0
+        guest.cool()
         guest.unhook()
 
     def on():

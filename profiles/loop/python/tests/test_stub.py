@@ -329,6 +329,97 @@ class LossesReadAfterTheOptimizer(Case):
         self.assertEqual(set(self.waited), {False})
 
 
+class TheShortWay(Case):
+    """After 64 steps of a plain loop."""
+    LAG = 20_000  # some tens of steps
+
+    def again(self):
+        sys.stderr.seek(0)
+        shutil.rmtree(self.folder)
+        for name in [n for n in sys.modules if n.partition(".")[0] == "torch"]:
+            del sys.modules[name]
+        self.load()
+
+    def mixed(self):
+        """Trains steps of which most are plain, each with times of its own."""
+        torch, prismtop, net = self.torch, self.prismtop, self.model()
+        opt, other, second = torch.optim.Optimizer(net.parameters(), 50), self.model(9), torch.optim.Optimizer((), 60)
+        for epoch in range(4):
+            for i, (x, _) in enumerate(torch.utils.data.DataLoader(100, 16, 10 + epoch)):
+                n = 100 * epoch + i
+                torch.advance(n % 7)
+                if n in (250, 260):
+                    (prismtop.phase("several").__enter__ if n == 250 else prismtop.phase("several").__exit__)()
+                if n == 211:
+                    self.loop.warm = 3
+                if n % 50 == 17:
+                    with torch.no_grad():
+                        other(x)
+                net(x)
+                if n % 50 == 23:
+                    with prismtop.phase("telescope"):
+                        torch.advance(77)
+                torch.advance(n % 11)
+                torch.Tensor(math.inf if n % 50 == 29 else n + 0.5, cost=300 + n % 13).backward()
+                if n == 371:  # losses are read at once from then on
+                    net(x)
+                    torch.Tensor(n, cost=20).backward()
+                torch.advance(n % 17)
+                opt.step()
+                if n % 50 == 37:
+                    prismtop.log(rate=n)
+                    self.loop.fold()
+                if n == 341:  # of the next step
+                    net(x)
+                    torch.Tensor(n, cost=20).backward()
+                    second.step()
+                    self.loop.fold()
+                torch.advance(n % 19)
+        return [repr(s) for s in self.steps()]
+
+    def test_plain_steps_become_the_records_that_any_step_would(self):
+        guest, taken = self.loop.guest, [0]
+        general = type(guest).plain
+        type(guest).plain = lambda *given: given[2]
+        slow = self.mixed()
+        self.again()
+        guest = self.loop.guest
+
+        def counted(m, at):
+            end = general(guest, m, at)
+            taken[0] += (end - at) // 22
+            return end
+        guest.plain = counted
+        self.assertEqual(self.mixed(), slow)
+        self.assertGreater(taken[0], 200)
+
+    def test_what_other_threads_do_is_not_counted(self):
+        torch, net, hot = self.torch, self.model(), []
+
+        def elsewhere():
+            x = torch.Tensor()
+            for _ in torch.utils.data.DataLoader(2, 8, 10):
+                net(x)
+                torch.Tensor(-1.0, cost=300).backward()
+                self.opt.step()
+                self.theirs.step()
+
+        def each(i):
+            self.opt = next(r() for r in self.loop.guest.optimizers)
+            hot.append(self.loop.guest.hot())
+            if i > 4:  # the thread that trains is known from the second step on
+                t = threading.Thread(target=elsewhere)
+                t.start()
+                t.join()
+        self.theirs = torch.optim.Optimizer(self.model().parameters(), 50)
+        self.train(150, model=net, each=each)
+        self.assertTrue(all(hot[100:]), "the long way")
+        steps = self.steps()
+        self.assertEqual([s.step for s in steps], list(range(148)))
+        for s in steps[1:]:
+            self.assertEqual((s.host[:7], s.items, s.passes, s.backwards, s.series[0]), ((10, 5, 100, 40, 300, 20, 50), 16, 1, 1, s.step + 3.5))
+
+
 class PhasesOfStepsPublishedTogether(Phases):
     LAG = 10 ** 12
 
@@ -361,7 +452,7 @@ class Guard(Case):
 
         def each(i):
             if i == at:
-                self.assertEqual(bool(self.loop.guest.hot), at == 80)
+                self.assertEqual(self.loop.guest.hot(), at == 80)
                 plant()
             done.append(i)
         self.train(at + 10, each=each)
@@ -391,8 +482,8 @@ class Guard(Case):
         setattr(target, name, fails)
 
     def test_in_each_hook(self):
-        both = [("loop", "fold"), ("loop", "turn"), ("loop", "end_step"), ("loop", "between"), ("guest", "new_compilations"), ("ring", "publish")]
-        slow = [("loop", "note"), ("guest", "lost"), ("guest", "backward_ends"), ("guest", "optimized")]
+        both = [("loop", "fold"), ("loop", "turn"), ("guest", "plain"), ("loop", "between"), ("guest", "new_compilations"), ("ring", "publish")]
+        slow = [("loop", "note"), ("loop", "end_step"), ("guest", "lost"), ("guest", "backward_ends"), ("guest", "optimized")]
         for at, (owner, name) in [*itertools.product((5, 80), both), *((5, hook) for hook in slow)]:
             with self.subTest(name, at=at):
                 self.planted(lambda: self.failing({"loop": self.loop, "guest": self.loop.guest, "ring": self.loop.ring}[owner], name, 1), at)

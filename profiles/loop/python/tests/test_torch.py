@@ -275,19 +275,19 @@ m = net(); o = torch.optim.SGD(m.parameters(), lr=0.1)
 def pair(samples):
     x, y = torch.utils.data.default_collate(samples)
     return x[:len(x) // 2], y[:len(x) // 2]
-known = []
+known, seen = [], []
 sizes = [[0, 1, 2], [3, 4], [5, 6, 7, 8]]
 for how, expected in (({"batch_size": 8, "shuffle": True}, [8] * 6 + [4]), ({"batch_size": 8, "drop_last": True}, [8] * 6), ({"batch_size": 8, "collate_fn": pair}, [4] * 6 + [2]),
                       ({"batch_sampler": sizes}, [3, 2, 4]), ({"batch_size": 8, "num_workers": 1, "persistent_workers": True}, [8] * 6 + [4])):
     n = 100 if not known else 5 * len(expected)
     for steps in (n, len(expected) * 3):
         loop.due = 0
-        train(m, o, make(**how), steps, lambda i: reader.beat())
-    assert loop.guest.hot
+        train(m, o, make(**how), steps, lambda i: (reader.beat(), seen.append(loop.guest.whole[1])))
+    assert loop.guest.hot()
     loop.fold()
     items = [s.items for s in reader.read()["steps"]]
     assert items[-3 * len(expected):] == expected * 3, (how, items)
-    known.append(loop.guest.whole[1])
+    known.append(seen[-1])
 assert known == [6, 6, 0, 0, 6], known
 """)
 
