@@ -22,7 +22,7 @@ type Slice struct {
 type Quartet [4]Slice
 
 // sliceLeast is the least number of iterations of a slice.
-const sliceLeast = 5
+const sliceLeast = 3
 
 // Turns gathers the times of two programs that ran by turns, in one or several starts of both.
 type Turns struct {

@@ -175,7 +175,7 @@ const timed = 10
 // settle chooses what the caller left open, by the median of the longer iterations.
 func (c *comparing) settle(longest time.Duration) {
 	if c.Turn == 0 {
-		c.Turn = min(max(shortestTurn, 2*timed*longest), longestTurn)
+		c.Turn = min(max(shortestTurn, turnOf*longest), longestTurn)
 	}
 	if c.Rounds == 0 {
 		c.Rounds = max(int(c.Time/(4*c.Turn)), 3*c.Starts)
@@ -184,6 +184,10 @@ func (c *comparing) settle(longest time.Duration) {
 
 // Between these is the turn that is chosen.
 const shortestTurn, longestTurn = 100 * time.Millisecond, time.Minute
+
+// turnOf is the number of iterations in a turn that is chosen. Where the machine's speed wanders, neighbouring turns differ
+// as much whether short or long, so that many short ones tell more; but the first iteration of each finds cold caches.
+const turnOf = 8
 
 // prepareWithin is how long a program has until its first iteration is recorded.
 const prepareWithin = time.Minute

@@ -187,6 +187,25 @@ func TestWhatCannotBeComparedSaysWhy(t *testing.T) {
 	}
 }
 
+// A turn has eight of the longer iterations, and the turns fill the time that all may take together.
+func TestTheChoiceOfTurnsAndRounds(t *testing.T) {
+	for _, c := range []struct {
+		iteration, time, turn time.Duration
+		rounds                int
+	}{
+		{14 * time.Millisecond, time.Minute, 112 * time.Millisecond, 133},
+		{time.Millisecond, time.Minute, shortestTurn, 150},
+		{time.Second, time.Minute, 8 * time.Second, 3 * 8}, // more than a minute: each start has three rounds
+		{time.Hour, time.Minute, longestTurn, 3 * 8},
+	} {
+		o := comparing{Options: Options{Time: c.time, Starts: 8}}
+		if o.settle(c.iteration); o.Turn != c.turn || o.Rounds != c.rounds {
+			t.Errorf("iterations of %s: %d rounds with turns of %s, want %d with %s",
+				c.iteration, o.Rounds, o.Turn, c.rounds, c.turn)
+		}
+	}
+}
+
 // However it ends, no program is left behind, and no file.
 func TestAnInterruptedComparisonLeavesNothingBehind(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
