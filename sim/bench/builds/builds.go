@@ -185,8 +185,9 @@ func (c *comparing) settle(longest time.Duration) {
 // Between these is the turn that is chosen.
 const shortestTurn, longestTurn = 100 * time.Millisecond, time.Minute
 
-// turnOf is the number of iterations in a turn that is chosen. Where the machine's speed wanders, neighbouring turns differ
-// as much whether short or long, so that many short ones tell more; but the first iteration of each finds cold caches.
+// turnOf is the number of iterations in a turn that is chosen. Where the machine's speed wanders, neighbouring turns
+// differ as much whether short or long, so that many short ones tell more; but the first iteration of each finds cold
+// caches.
 const turnOf = 8
 
 // prepareWithin is how long a program has until its first iteration is recorded.
