@@ -311,8 +311,8 @@ func (b *optimizers) convAdam(op nn.ConvAdam) func() {
 	return c.bind()
 }
 
-// gradientAdam computes the gradient, then updates.
-func (b *convolution) gradientAdam() func() {
+// bindGradientAdam computes the gradient, then updates.
+func bindGradientAdam(b *convolution) func() {
 	u, nanos, c := b.update, b.update.gradient, *b
 	gw := b.floats(len(u.p))
 	c.computes, c.result = weighs, gw
@@ -337,10 +337,10 @@ func (b *optimizers) gradientShare() func() {
 	return func() {}
 }
 
-// outerAdam updates weights between one pixel and an image: the gradient of row s is
+// bindOuterAdam updates weights between one pixel and an image: the gradient of row s is
 // small[s]·large. Unless gx is nil, gx[s] = Σ large[j]·w[s, j] with the weights before the
-// update, summed in denseGather's order, or with rounded ones unless they are empty.
-func (b *convolution) outerAdam() func() {
+// update, summed in bindDenseGather's order, or with rounded ones unless they are empty.
+func bindOuterAdam(b *convolution) func() {
 	u, gx, rounded, columns := b.update.adamUpdate, b.update.gx, b.update.rounded, b.large*b.taps()
 	small, large, count := b.input(b.s), b.input(b.l), b.small
 	if gx == nil {
@@ -403,13 +403,13 @@ func (r *rowsAdam) run(laid, scratch []float32, lo, hi int) {
 	r.used.Add(int64(used))
 }
 
-// patchAdam and patchPairsAdam bind the update of a patched geometry that fits into one band of patches, of float32 and
-// of pairs.
-func (b *convolution) patchAdam() func()      { return b.patchesAdam(b.newPatchWeight()) }
-func (b *convolution) patchPairsAdam() func() { return b.patchesAdam(b.newPairWeight()) }
+// bindPatchAdam and bindPatchPairsAdam bind the update of a patched geometry that fits into one band of patches, of
+// float32 and of pairs.
+func bindPatchAdam(b *convolution) func()      { return patchesAdam(b, newPatchWeight(b)) }
+func bindPatchPairsAdam(b *convolution) func() { return patchesAdam(b, newPairWeight(b)) }
 
 // patchesAdam updates weights a few rows at a time.
-func (b *convolution) patchesAdam(p patchProducts) func() {
+func patchesAdam(b *convolution, p patchProducts) func() {
 	g, u := b.geometry, b.update.adamUpdate
 	rows, channels := p.block()
 	whole := rowBand{rows: g.hs}

@@ -77,50 +77,49 @@ type convolutionKernel struct {
 //
 // Those of pairs multiply pairs of bfloat16, those of amx tiles of them.
 func convolutionKernels() []convolutionKernel {
-	type c = convolution
 	return []convolutionKernel{
-		{"factors", weighs, anyOperands, (*c).factored, (*c).keepFactors},
+		{"factors", weighs, anyOperands, factored, bindFactors},
 
 		// Products of pairs of bfloat16.
-		{"pairs 4x4 amx", gathers, ofPairs, all((*c).patched, (*c).bare, (*c).fitsTileGather), (*c).tileGather},
-		{"pairs 4x4", gathers, ofPairs, all((*c).patched, (*c).fitsGather), (*c).pairGather},
-		{"pairs 4x4 amx", scatters, ofPairs, all((*c).patched, (*c).bare, (*c).fitsTileScatter), (*c).tileScatter},
-		{"pairs 4x4", scatters, ofPairs, all((*c).patched, (*c).fitsScatter), (*c).pairScatter},
-		{"pairs 4x4", weighs, ofPairs, all((*c).patched, (*c).evenRows), (*c).patchPairsWeight},
-		{"pairs direct amx", gathers | resizes, ofPairs, all((*c).constant, (*c).fitsTileDirect), (*c).tileDirect},
-		{"pairs winograd", gathers | resizes, ofPairs, all((*c).constant, (*c).fitsWinogradPairs), (*c).winogradPairs},
-		{"pairs one channel", gathers | resizes, ofPairs, (*c).fitsSpreadPairs, (*c).spreadPairs},
-		{"pairs direct", gathers | resizes | scatters, ofPairs, (*c).fitsDirectPairs, (*c).directPairs},
-		{"pairs bands", weighs, ofPairs, (*c).fitsPairBands, (*c).pairBandsWeight},
+		{"pairs 4x4 amx", gathers, ofPairs, all(patched, bare, fitsTileGather), bindTileGather},
+		{"pairs 4x4", gathers, ofPairs, all(patched, fitsGather), bindPairGather},
+		{"pairs 4x4 amx", scatters, ofPairs, all(patched, bare, fitsTileScatter), bindTileScatter},
+		{"pairs 4x4", scatters, ofPairs, all(patched, fitsScatter), bindPairScatter},
+		{"pairs 4x4", weighs, ofPairs, all(patched, evenRows), bindPatchPairsWeight},
+		{"pairs direct amx", gathers | resizes, ofPairs, all(constantWeights, fitsTileDirect), bindTileDirect},
+		{"pairs winograd", gathers | resizes, ofPairs, all(constantWeights, fitsWinogradPairs), bindWinogradPairs},
+		{"pairs one channel", gathers | resizes, ofPairs, fitsSpreadPairs, bindSpreadPairs},
+		{"pairs direct", gathers | resizes | scatters, ofPairs, fitsDirectPairs, bindDirectPairs},
+		{"pairs bands", weighs, ofPairs, fitsPairBands, bindPairBandsWeight},
 
 		// Products of split operands: on tiles, or as one sum of twice as many terms.
-		{"split 4x4 amx", gathers, ofParts, (*c).tiled, (*c).gatherTiles},
-		{"split 4x4 amx", scatters, ofParts, (*c).tiled, (*c).scatterTiles},
-		{"split 4x4 amx", weighs, ofParts, (*c).tiled, (*c).weightTiles},
-		{"split", gathers | scatters | weighs, ofParts, always, (*c).bindParts},
+		{"split 4x4 amx", gathers, ofParts, tiled, bindGatherTiles},
+		{"split 4x4 amx", scatters, ofParts, tiled, bindScatterTiles},
+		{"split 4x4 amx", weighs, ofParts, tiled, bindWeightTiles},
+		{"split", gathers | scatters | weighs, ofParts, always, bindParts},
 
 		// Products of float32.
-		{"winograd", gathers, floats, (*c).fitsWinograd, (*c).winograd},
-		{"dense", gathers, floats, (*c).single, (*c).denseGather},
-		{"dense", scatters, floats, (*c).single, (*c).denseScatter},
-		{"dense", weighs, floats, (*c).single, (*c).denseWeight},
-		{"4x4", gathers, floats, all((*c).patched, (*c).fewPixels), (*c).gatherPatches},
-		{"4x4", scatters, floats, (*c).patched, (*c).scatterPatches},
-		{"4x4", weighs, floats, (*c).patched, (*c).patchWeight},
-		{"square", gathers | resizes | scatters, floats, (*c).fitsSquare, (*c).square},
-		{"one channel", gathers | resizes, floats, (*c).fitsSpread, (*c).spreadTaps},
-		{"resized", resizes, anyOperands, always, (*c).resizeApart},
-		{"direct", gathers | scatters, floats, (*c).fitsDirect, (*c).direct},
-		{"bands", gathers | scatters, floats, (*c).banded, (*c).sumBands},
-		{"bands", weighs, floats, all((*c).banded, (*c).fewWeights), (*c).bandsWeight},
-		{"lowered", gathers | scatters, floats, always, (*c).lowered},
-		{"lowered", weighs, floats, always, (*c).loweredWeight},
+		{"winograd", gathers, floats, fitsWinograd, bindWinograd},
+		{"dense", gathers, floats, single, bindDenseGather},
+		{"dense", scatters, floats, single, bindDenseScatter},
+		{"dense", weighs, floats, single, bindDenseWeight},
+		{"4x4", gathers, floats, all(patched, fewPixels), bindGatherPatches},
+		{"4x4", scatters, floats, patched, bindScatterPatches},
+		{"4x4", weighs, floats, patched, bindPatchWeight},
+		{"square", gathers | resizes | scatters, floats, fitsSquare, bindSquare},
+		{"one channel", gathers | resizes, floats, fitsSpread, bindSpreadTaps},
+		{"resized", resizes, anyOperands, always, bindResizeApart},
+		{"direct", gathers | scatters, floats, fitsDirect, bindDirect},
+		{"bands", gathers | scatters, floats, inBands, bindSumBands},
+		{"bands", weighs, floats, all(inBands, fewWeights), bindBandsWeight},
+		{"lowered", gathers | scatters, floats, always, bindLowered},
+		{"lowered", weighs, floats, always, bindLoweredWeight},
 
 		// Adam with the gradient of the weights.
-		{"outer", updates, floats, all((*c).single, (*c).oneImage), (*c).outerAdam},
-		{"pairs 4x4", updates, ofPairs, all((*c).patched, (*c).evenRows, (*c).onePairBand), (*c).patchPairsAdam},
-		{"4x4", updates, floats, all((*c).patched, (*c).onePatchBand), (*c).patchAdam},
-		{"gradient", updates, anyOperands, always, (*c).gradientAdam},
+		{"outer", updates, floats, all(single, oneImage), bindOuterAdam},
+		{"pairs 4x4", updates, ofPairs, all(patched, evenRows, onePairBand), bindPatchPairsAdam},
+		{"4x4", updates, floats, all(patched, onePatchBand), bindPatchAdam},
+		{"gradient", updates, anyOperands, always, bindGradientAdam},
 	}
 }
 
@@ -307,57 +306,57 @@ func (b *convolution) pieces(i int) volume.Values {
 
 // single reports whether the small grid is one pixel and the kernel covers the large grid exactly: a matrix product
 // (PRISM's first layer, 1×1 → 4×4).
-func (b *convolution) single() bool {
+func single(b *convolution) bool {
 	return b.hs == 1 && b.ws == 1 && b.pad == 0 && b.hl == b.kh && b.wl == b.kw
 }
 
 // patched reports whether taps are 4×4 of stride 2 and padding 1, with a number of pixels that the kernels accept.
-func (b *convolution) patched() bool {
+func patched(b *convolution) bool {
 	return b.backend.set != vec.Go && b.kh == 4 && b.kw == 4 && b.stride == 2 && b.pad == 1 && b.hl == 2*b.hs &&
 		b.wl == 2*b.ws && b.hs*b.ws%4 == 0 && 4*(b.wl+2) <= planeFloats
 }
 
 // centred reports whether taps are 3×3 of stride 1 and padding 1.
-func (b *convolution) centred() bool { return b.kh == 3 && b.kw == 3 && b.stride == 1 && b.pad == 1 }
+func centred(b *convolution) bool { return b.kh == 3 && b.kw == 3 && b.stride == 1 && b.pad == 1 }
 
 // bfloat reports whether the result is bfloat16, bare whether it is that of tiles, without a bias and a ReLU.
 func (b *convolution) bfloat() bool { return b.buffer(b.current.Out[0]).DType == tensor.BFloat16 }
-func (b *convolution) bare() bool {
+func bare(b *convolution) bool {
 	return b.backend.tiles != matrix.NoTiles && !b.relu && len(b.current.In) < 3 && b.bfloat()
 }
 
-// constant reports whether the weights are a variable in bfloat16 that the plan does not change, which is brought into
-// another form when it changes.
-func (b *convolution) constant() bool { return b.binder.constant(1) >= 0 }
+// constantWeights reports whether the weights are a variable in bfloat16 that the plan does not change: it is brought
+// into another form when it changes.
+func constantWeights(b *convolution) bool { return b.binder.constant(1) >= 0 }
 
 // Conditions of one kernel.
 
-func (b *convolution) factored() bool { return b.buffer(b.current.Out[0]).Factored }
+func factored(b *convolution) bool { return b.buffer(b.current.Out[0]).Factored }
 
-func (b *convolution) fitsTileGather() bool  { return pairconv.TileGatherFits(b.pairShape()) }
-func (b *convolution) fitsGather() bool      { return pairconv.GatherFits(b.pairShape()) }
-func (b *convolution) fitsTileScatter() bool { return pairconv.TileScatterFits(b.pairShape()) }
-func (b *convolution) fitsScatter() bool     { return pairconv.ScatterFits(b.pairShape()) }
+func fitsTileGather(b *convolution) bool  { return pairconv.TileGatherFits(b.pairShape()) }
+func fitsGather(b *convolution) bool      { return pairconv.GatherFits(b.pairShape()) }
+func fitsTileScatter(b *convolution) bool { return pairconv.TileScatterFits(b.pairShape()) }
+func fitsScatter(b *convolution) bool     { return pairconv.ScatterFits(b.pairShape()) }
 
-func (b *convolution) fitsTileDirect() bool {
+func fitsTileDirect(b *convolution) bool {
 	centred := b.kh == b.kw && b.stride == 1 && b.pad == b.kh/2
 	return b.backend.tiles != matrix.NoTiles && centred && b.bfloat() && pairconv.TileDirectFits(b.pairDirect())
 }
 
-func (b *convolution) fitsWinogradPairs() bool {
-	return b.centred() && b.bfloat() && winograd.PairsFit(b.large, b.small, b.hs, b.ws, b.pool)
+func fitsWinogradPairs(b *convolution) bool {
+	return centred(b) && b.bfloat() && winograd.PairsFit(b.large, b.small, b.hs, b.ws, b.pool)
 }
 
 // fitsWinograd reports whether the step asks for Winograd's algorithm, and fits it.
-func (b *convolution) fitsWinograd() bool {
-	return b.current.Products == nn.Winograd && b.centred() && b.n*b.hs*b.ws >= winogradPixels &&
+func fitsWinograd(b *convolution) bool {
+	return b.current.Products == nn.Winograd && centred(b) && b.n*b.hs*b.ws >= winogradPixels &&
 		winograd.Fits(b.large, b.small, b.hs, b.ws)
 }
 
 // fitsSquare reports whether package square has kernels for a convolution of float32. With few input channels it pays
 // if there are many output channels. Weights that are converted at every run would also have to be packed at every
 // run, which does not pay.
-func (b *convolution) fitsSquare() bool {
+func fitsSquare(b *convolution) bool {
 	c := &b.shape
 	centred := c.kh == 3 && c.kw == 3 && c.stride == 1 && c.top == 1 && c.left == 1
 	pays := c.in*c.kh*c.kw >= directTerms || c.out >= 4*conv.SquareRows
@@ -367,19 +366,19 @@ func (b *convolution) fitsSquare() bool {
 
 // fewPixels bounds the small grid of a gather by patches: with more pixels and fewer channels a patch is reused too
 // little.
-func (b *convolution) fewPixels() bool { return b.hs*b.ws <= patchedPixels }
+func fewPixels(b *convolution) bool { return b.hs*b.ws <= patchedPixels }
 
-func (b *convolution) evenRows() bool     { return b.hs%2 == 0 }
-func (b *convolution) oneImage() bool     { return b.n == 1 }
-func (b *convolution) onePairBand() bool  { return b.n == 1 && b.pairBand() == b.hs }
-func (b *convolution) onePatchBand() bool { return b.n == 1 && b.hs <= b.patchBand() }
+func evenRows(b *convolution) bool     { return b.hs%2 == 0 }
+func oneImage(b *convolution) bool     { return b.n == 1 }
+func onePairBand(b *convolution) bool  { return b.n == 1 && b.pairBand() == b.hs }
+func onePatchBand(b *convolution) bool { return b.n == 1 && b.hs <= b.patchBand() }
 
-// banded reports whether bands fit, fewWeights whether their weight gradients do.
-func (b *convolution) banded() bool     { return b.shape.divide() }
-func (b *convolution) fewWeights() bool { return b.small*b.large*b.taps() <= weightFloats }
+// inBands reports whether bands fit, fewWeights whether their weight gradients do.
+func inBands(b *convolution) bool    { return b.shape.divide() }
+func fewWeights(b *convolution) bool { return b.small*b.large*b.taps() <= weightFloats }
 
 // resizeApart repeats the image or pools the result, and binds a kernel that does neither.
-func (b *convolution) resizeApart() func() {
+func bindResizeApart(b *convolution) func() {
 	set, plain := b.backend.set, *b
 	plain.computes, plain.up, plain.pool = gathers, false, false
 	plain.made, plain.result = [2][]float32{b.in(0), b.in(1)}, b.out(0)

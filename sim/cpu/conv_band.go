@@ -160,8 +160,8 @@ func packValues(set vec.Set, dst []float32, in volume.Values, at int, rows, colu
 	}
 }
 
-// sumBands binds a gather, or a scatter of stride 1, in bands.
-func (b *convolution) sumBands() func() {
+// bindSumBands binds a gather, or a scatter of stride 1, in bands.
+func bindSumBands(b *convolution) func() {
 	c := b.shape
 	c.relu = b.relu
 	b.table(2*len(c.segments), 4)
@@ -267,8 +267,8 @@ func (b *convolution) shareSums(gw []float32, blocks, size int, add func(gw, scr
 	}))
 }
 
-// bandsWeight binds a weight gradient in bands.
-func (b *convolution) bandsWeight() func() {
+// bindBandsWeight binds a weight gradient in bands.
+func bindBandsWeight(b *convolution) func() {
 	d := &bandWeight{bands: b.shape, small: b.pieces(b.s), large: b.pieces(b.l), set: b.backend.set}
 	b.table(2*len(d.segments), 4)
 	size := (d.packed()+d.out*d.rows*d.pitch+lineFloats-1)/lineFloats*lineFloats + lineFloats

@@ -76,8 +76,8 @@ func (b *convolution) denseWeights() denseWeights {
 	return b.matrixInput(1)
 }
 
-// denseScatter computes large[n, j] = Σ small[n, s]·w[s, j] + bias[channel of j].
-func (b *convolution) denseScatter() func() {
+// bindDenseScatter computes large[n, j] = Σ small[n, s]·w[s, j] + bias[channel of j].
+func bindDenseScatter(b *convolution) func() {
 	small, w, bias, large := b.input(0), b.denseWeights(), b.bias(), b.output()
 	g, set, taps, columns := b.geometry, b.backend.set, b.taps(), b.large*b.taps()
 	body := func(lo, hi int) {
@@ -96,8 +96,8 @@ func (b *convolution) denseScatter() func() {
 	return b.rectified(large, func() { pool.ForPieces(columns, columnGrain, 2*columnGrain, body) })
 }
 
-// denseGather computes small[n, s] = Σ large[n, j]·w[s, j] + bias[s].
-func (b *convolution) denseGather() func() {
+// bindDenseGather computes small[n, s] = Σ large[n, j]·w[s, j] + bias[s].
+func bindDenseGather(b *convolution) func() {
 	large, w, bias, small := b.input(0), b.denseWeights(), b.bias(), b.output()
 	g, set, columns := b.geometry, b.backend.set, b.large*b.taps()
 	body := func(lo, hi int) {
@@ -115,8 +115,8 @@ func (b *convolution) denseGather() func() {
 	return b.rectified(small, b.tasks((g.small+rowsPerTask-1)/rowsPerTask, rowsPerTask*columns, body))
 }
 
-// denseWeight computes gw[s, j] = Σ over images of small[n, s]·large[n, j].
-func (b *convolution) denseWeight() func() {
+// bindDenseWeight computes gw[s, j] = Σ over images of small[n, s]·large[n, j].
+func bindDenseWeight(b *convolution) func() {
 	small, large, gw := b.input(b.s), b.input(b.l), b.output()
 	g, set, columns := b.geometry, b.backend.set, b.large*b.taps()
 	body := func(lo, hi int) {
@@ -131,11 +131,11 @@ func (b *convolution) denseWeight() func() {
 	return b.rows(g.small, columns, body)
 }
 
-// keepFactors keeps the two vectors whose product is the weights' gradient, for Adam and State.Read.
-func (b *convolution) keepFactors() func() {
+// bindFactors keeps the two vectors whose product is the weights' gradient, for Adam and State.Read.
+func bindFactors(b *convolution) func() {
 	id := b.current.Out[0]
 	v := b.buffer(id).Variable
-	if !b.single() || b.n != 1 || b.split() || v < 0 {
+	if !single(b) || b.n != 1 || b.split() || v < 0 {
 		return b.fail("a gradient as factors that is no outer product")
 	}
 	small, large, state := b.in(b.s), b.in(b.l), b.state
@@ -166,7 +166,7 @@ type weightGradient struct {
 	segments  []int32 // start of the run of each (l, k)
 }
 
-func (b *convolution) loweredWeight() func() {
+func bindLoweredWeight(b *convolution) func() {
 	l := gatherLowering(&b.geometry)
 	l.plan()
 	d := &weightGradient{

@@ -45,7 +45,7 @@ type direct struct {
 }
 
 // fitsDirect reports whether a convolution's outputs fill tiles.
-func (b *convolution) fitsDirect() bool {
+func fitsDirect(b *convolution) bool {
 	c, lanes := &b.shape, conv.TapLanes(b.backend.set)
 	fits := c.outW >= lanes || 2*c.outW == lanes && c.outH%2 == 0
 	return b.backend.set != vec.Go && fits && c.out%conv.TapRows == 0 && c.in*c.kh*c.kw >= directTerms &&
@@ -53,7 +53,7 @@ func (b *convolution) fitsDirect() bool {
 }
 
 // fitsDirectPairs reports whether outputs fill vectors and there is a kernel to store them.
-func (b *convolution) fitsDirectPairs() bool {
+func fitsDirectPairs(b *convolution) bool {
 	c := b.shape
 	c.in = (c.in + 1) / 2
 	folds := 2*c.outW == conv.PairLanes && c.outH%2 == 0 && c.out%conv.TapRows == 0
@@ -66,17 +66,17 @@ func (c *bands) rowFloats(rows int) int {
 	return c.in * c.stride * c.stride * (rows + (c.kh-1)/c.stride) * (c.outW + (c.kw-1)/c.stride)
 }
 
-// direct binds a direct convolution of float32.
-func (b *convolution) direct() func() {
+// bindDirect binds a direct convolution of float32.
+func bindDirect(b *convolution) func() {
 	from := volume.Floats(b.input(0))
 	c := &direct{bands: b.shape, set: b.backend.set, lanes: conv.TapLanes(b.backend.set), w: b.input(1), bias: b.bias(),
 		to: volume.Floats(b.output())}
 	return c.runner(b, func(copies []float32, at block) { c.pack(c.set, copies, from, at) })
 }
 
-// directPairs binds a direct convolution of pairs of channels; if their number is odd, the last one is paired with
+// bindDirectPairs binds a direct convolution of pairs of channels; if their number is odd, the last one is paired with
 // zeros. A repeated or an unpooled image is scratch.
-func (b *convolution) directPairs() func() {
+func bindDirectPairs(b *convolution) func() {
 	c := &direct{bands: b.shape, set: b.backend.set, pairs: b.products(), lanes: conv.PairLanes, bias: b.bias(),
 		to: b.outValues(0)}
 	channels, taps := c.in, b.taps()
@@ -89,9 +89,9 @@ func (b *convolution) directPairs() func() {
 		after = b.pooled(y, c.to.H, b.n*b.small*b.hs/2, b.ws/2)
 	}
 	if c.mirrored {
-		c.w = b.scatteredPairs(c.in)
+		c.w = scatteredPairs(b, c.in)
 	} else {
-		c.w = b.weightPairs()
+		c.w = pairedWeights(b)
 	}
 	zeros := make([]uint16, channels%2*c.inH*c.inW)
 	b.table(len(zeros), 2)
@@ -186,7 +186,7 @@ func (c *direct) compute(copies []float32, at block, lo, hi int) {
 
 // scatteredPairs returns the weights of a scatter of stride 1 as pairs of channels of the small grid, [large, pairs,
 // taps], which are packed before each run.
-func (b *convolution) scatteredPairs(pairs int) []float32 {
+func scatteredPairs(b *convolution, pairs int) []float32 {
 	taps, set, whole, row, large := b.taps(), b.backend.set, b.small/2, b.large*b.taps(), b.large
 	to, w, zeros := b.floats(b.large*pairs*taps), b.half(1), make([]uint16, row)
 	b.table(row, 2)
@@ -202,12 +202,12 @@ func (b *convolution) scatteredPairs(pairs int) []float32 {
 	return to
 }
 
-// weightPairs returns the weights of a gather as pairs of channels of the large grid, [small, ⌈large/2⌉, taps]. Those
+// pairedWeights returns the weights of a gather as pairs of channels of the large grid, [small, ⌈large/2⌉, taps]. Those
 // of a variable that the plan does not change are packed from the variable when it has changed, others before each run.
-func (b *convolution) weightPairs() []float32 {
+func pairedWeights(b *convolution) []float32 {
 	taps, whole, rows := b.taps(), b.large/2, (b.large+1)/2
 	size, row, products, set := rows*taps, b.large*taps, b.products(), b.backend.set
-	if b.constant() {
+	if constantWeights(b) {
 		w, _ := b.unrounded(1)
 		zeros := make([]float32, taps)
 		f := form{b.binder.constant(1), pairForm}

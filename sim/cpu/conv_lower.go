@@ -285,8 +285,8 @@ type lowered struct {
 	pixels       int  // outputs of a phase per task
 }
 
-// lowered binds a gather or a scatter of any shape.
-func (b *convolution) lowered() func() {
+// bindLowered binds a gather or a scatter of any shape.
+func bindLowered(b *convolution) func() {
 	lower := gatherLowering
 	if b.computes == scatters {
 		lower = scatterLowering

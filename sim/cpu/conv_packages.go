@@ -45,8 +45,8 @@ func (b *convolution) repeated() []uint16 {
 	return x
 }
 
-// square binds a convolution of package square.
-func (b *convolution) square() func() {
+// bindSquare binds a convolution of package square.
+func bindSquare(b *convolution) func() {
 	x, w, bias, y := b.input(0), b.input(1), b.bias(), b.output()
 	shape, o := &b.shape, b.squareOptions()
 	c := square.New(shape.n, shape.in, shape.out, shape.outH, shape.outW, o, b.backend.set, b.backend.Threads())
@@ -77,8 +77,8 @@ const (
 	winogradCost = 64
 )
 
-// winograd binds a convolution by Winograd's algorithm.
-func (b *convolution) winograd() func() {
+// bindWinograd binds a convolution by Winograd's algorithm.
+func bindWinograd(b *convolution) func() {
 	x, w, bias, y := b.input(0), b.input(1), b.bias(), b.output()
 	c := winograd.New(b.n, b.large, b.small, b.hs, b.ws, b.relu, b.backend.set, b.backend.Threads())
 	u := b.transform(form{b.buffer(b.current.In[1]).Variable, winogradForm}, c.WeightFloats(), b.small,
@@ -89,8 +89,8 @@ func (b *convolution) winograd() func() {
 	})
 }
 
-// winogradPairs binds a convolution of pairs by Winograd's algorithm.
-func (b *convolution) winogradPairs() func() {
+// bindWinogradPairs binds a convolution of pairs by Winograd's algorithm.
+func bindWinogradPairs(b *convolution) func() {
 	c := winograd.NewPairs(b.n, b.large, b.small, b.hs, b.ws, b.relu, b.pool, b.products(), b.backend.Threads())
 	b.table(c.Bytes(), 1)
 	w, _ := b.unrounded(1)
@@ -110,8 +110,8 @@ func (b *convolution) pairDirect() pairconv.Direct {
 	return pairconv.Direct{N: b.n, In: b.large, Out: b.small, Height: b.hs, Width: b.ws, Side: b.kh, Pool: b.pool}
 }
 
-// tileDirect binds a convolution of stride 1 with products of tiles.
-func (b *convolution) tileDirect() func() {
+// bindTileDirect binds a convolution of stride 1 with products of tiles.
+func bindTileDirect(b *convolution) func() {
 	c := pairconv.NewTileDirect(b.pairDirect(), b.backend.set, b.backend.tiles, b.backend.Threads())
 	b.table(c.TableBytes(), 1)
 	w, _ := b.unrounded(1)
@@ -121,28 +121,28 @@ func (b *convolution) tileDirect() func() {
 	return b.shared(c.Tasks(), c.Scratch(), c.Work(), c.Run)
 }
 
-// tileGather binds a gather of a patched geometry with products of tiles, pairGather one with products of pairs.
-func (b *convolution) tileGather() func() {
+// bindTileGather binds a gather of a patched geometry with products of tiles, bindPairGather one of pairs.
+func bindTileGather(b *convolution) func() {
 	c := pairconv.NewTileGather(b.pairShape(), b.backend.set, b.backend.tiles, b.backend.Threads())
 	c.Small, c.Large, c.Weights = b.outValues(0).H, b.half(0), b.half(1)
 	return b.shared(c.Tasks(), c.Scratch(), c.Work(), c.Run)
 }
 
-func (b *convolution) pairGather() func() {
+func bindPairGather(b *convolution) func() {
 	c := pairconv.NewGather(b.pairShape(), b.products(), b.backend.Threads())
 	c.Small, c.Large, c.Weights, c.Bias, c.ReLU = b.outValues(0), b.half(0), b.half(1), b.bias(), b.relu
 	b.table(c.TableBytes(), 1)
 	return b.shared(c.Tasks(), c.Scratch(), c.Work(), c.Run)
 }
 
-// tileScatter binds a scatter of a patched geometry with products of tiles, pairScatter one with products of pairs.
-func (b *convolution) tileScatter() func() {
+// bindTileScatter binds a scatter of a patched geometry with products of tiles, bindPairScatter one of pairs.
+func bindTileScatter(b *convolution) func() {
 	c := pairconv.NewTileScatter(b.pairShape(), b.backend.set, b.products(), b.backend.tiles, b.backend.Threads())
 	c.Large, c.Small, c.Weights = b.outValues(0).H, b.half(0), b.half(1)
 	return b.shared(c.Tasks(), c.Scratch(), c.Work(), c.Run)
 }
 
-func (b *convolution) pairScatter() func() {
+func bindPairScatter(b *convolution) func() {
 	c := pairconv.NewScatter(b.pairShape(), b.backend.set, b.products(), b.backend.Threads())
 	c.Large, c.Small, c.Weights, c.Bias, c.ReLU = b.outValues(0), b.half(0), b.half(1), b.bias(), b.relu
 	b.table(c.TableBytes(), 1)

@@ -30,7 +30,7 @@ type pairWeight struct {
 func (b *convolution) pairBand() int { return min(max(2*b.patchBand()&^1, 2), b.hs) }
 
 // newPairWeight binds the parts of a weight gradient.
-func (b *convolution) newPairWeight() *pairWeight {
+func newPairWeight(b *convolution) *pairWeight {
 	c := &pairWeight{geometry: b.geometry, set: b.backend.set, pairs: b.products(), small: b.half(b.s),
 		large: b.half(b.l), zeros: make([]uint16, b.wl), source: patchSource{geometry: b.geometry, set: b.backend.set},
 		band: b.pairBand()}
@@ -146,7 +146,7 @@ type pairBandWeight struct {
 
 // pairBands divides a weight gradient into bands, and reports whether they fit; copied is the input that is copied,
 // other the other one.
-func (b *convolution) pairBands() (c bands, other, copied int, ok bool) {
+func pairBands(b *convolution) (c bands, other, copied int, ok bool) {
 	c, other, copied = b.gatherShape(), b.s, b.l
 	if b.small < b.large && b.wl%2 == 0 || b.ws%2 != 0 {
 		c, other, copied = b.scatterShape(), b.l, b.s
@@ -159,14 +159,14 @@ func (b *convolution) pairBands() (c bands, other, copied int, ok bool) {
 	return c, other, copied, c.rows >= 1
 }
 
-func (b *convolution) fitsPairBands() bool {
-	_, _, _, ok := b.pairBands()
-	return ok && b.fewWeights()
+func fitsPairBands(b *convolution) bool {
+	_, _, _, ok := pairBands(b)
+	return ok && fewWeights(b)
 }
 
-// pairBandsWeight binds a weight gradient of stride 1 of pairs of columns.
-func (b *convolution) pairBandsWeight() func() {
-	form, other, copied, _ := b.pairBands()
+// bindPairBandsWeight binds a weight gradient of stride 1 of pairs of columns.
+func bindPairBandsWeight(b *convolution) func() {
+	form, other, copied, _ := pairBands(b)
 	c := &pairBandWeight{bands: form, set: b.backend.set, pairs: b.products(), grid: half.PairsOf(b.half(other)),
 		input: b.half(copied), copyPitch: (form.rows + form.kh - 1) * form.outW / 2}
 	for channel := range c.in {

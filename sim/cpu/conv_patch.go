@@ -54,8 +54,8 @@ type patchScatter struct {
 	relu                  bool
 }
 
-// scatterPatches binds the scatter of a patched geometry.
-func (b *convolution) scatterPatches() func() {
+// bindScatterPatches binds the scatter of a patched geometry.
+func bindScatterPatches(b *convolution) func() {
 	g := &b.geometry
 	c := &patchScatter{geometry: *g, relu: b.relu, set: b.backend.set, pool: b.backend.pool, small: b.input(0),
 		w: b.input(1), bias: b.bias(), large: b.output(), pixels: g.hs * g.ws, row: g.large * patch,
@@ -228,8 +228,8 @@ func (c *patchSource) fill(to, scratch []float32, at rowBand, lo, hi int) {
 	}
 }
 
-// gatherPatches binds the gather of a patched geometry.
-func (b *convolution) gatherPatches() func() {
+// bindGatherPatches binds the gather of a patched geometry.
+func bindGatherPatches(b *convolution) func() {
 	large, w, bias, small := b.input(0), b.input(1), b.bias(), b.output()
 	g, pixels, set := b.geometry, b.hs*b.ws, b.backend.set
 	source, image := &patchSource{geometry: g, set: set, large: large}, 0
@@ -292,14 +292,14 @@ type patchWeight struct {
 	band  int // rows of the small grid whose patches are made together
 }
 
-func (b *convolution) newPatchWeight() *patchWeight {
+func newPatchWeight(b *convolution) *patchWeight {
 	return &patchWeight{small: b.input(b.s), band: b.patchBand(), patchSource: patchSource{geometry: b.geometry,
 		set: b.backend.set, large: b.input(b.l)}}
 }
 
-// patchWeight and patchPairsWeight bind the weight gradient of a patched geometry, of float32 and of pairs.
-func (b *convolution) patchWeight() func()      { return b.weightPatches(b.newPatchWeight()) }
-func (b *convolution) patchPairsWeight() func() { return b.weightPatches(b.newPairWeight()) }
+// bindPatchWeight and bindPatchPairsWeight bind the weight gradient of a patched geometry, of float32 and of pairs.
+func bindPatchWeight(b *convolution) func()      { return weightPatches(b, newPatchWeight(b)) }
+func bindPatchPairsWeight(b *convolution) func() { return weightPatches(b, newPairWeight(b)) }
 
 func (c *patchWeight) bandRows() int               { return c.band }
 func (c *patchWeight) block() (rows, channels int) { return patchRows, patchChannels }
@@ -314,7 +314,7 @@ func (c *patchWeight) products(laid []float32, at rowBand, gw []float32, s, rows
 
 // weightPatches binds the weight gradient of a patched geometry. A small one is summed in parts, each
 // of some bands, which are then added; for a large one every thread lays out each band.
-func (b *convolution) weightPatches(c patchProducts) func() {
+func weightPatches(b *convolution, c patchProducts) func() {
 	g, gw := b.geometry, b.output()
 	row, perImage := g.large*patch, (g.hs+c.bandRows()-1)/c.bandRows()
 	rows, channels := c.block()

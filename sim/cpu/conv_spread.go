@@ -47,13 +47,13 @@ const (
 )
 
 // fitsSpread reports whether spreadTaps computes a convolution of float32.
-func (b *convolution) fitsSpread() bool {
+func fitsSpread(b *convolution) bool {
 	return b.backend.set != vec.Go && b.spreads(conv.TapLanes(b.backend.set))
 }
 
 // fitsSpreadPairs reports whether spreadTaps computes a convolution of bfloat16. Sums of rounded weights, for a
 // repeated image, would be rounded again.
-func (b *convolution) fitsSpreadPairs() bool {
+func fitsSpreadPairs(b *convolution) bool {
 	_, exact := b.unrounded(1)
 	return b.spreads(conv.PairLanes) && b.large%2 == 0 && (exact || !b.up)
 }
@@ -62,7 +62,7 @@ func (b *convolution) fitsSpreadPairs() bool {
 func (b *convolution) spreads(lanes int) bool {
 	c := b.spreadShape()
 	return c.out == 1 && c.stride == 1 && c.in >= spreadTerms && c.kh*c.kw <= 2*conv.TapRows && c.inW >= lanes &&
-		!b.pool && (!b.up || b.centred())
+		!b.pool && (!b.up || centred(b))
 }
 
 // spreadShape is the convolution's shape, with the pixels of a repeated image.
@@ -74,11 +74,11 @@ func (b *convolution) spreadShape() bands {
 	return c
 }
 
-// spreadTaps and spreadPairs bind a convolution with one output channel, of float32 and of pairs.
-func (b *convolution) spreadTaps() func()  { return b.oneChannel(vec.NoPairs) }
-func (b *convolution) spreadPairs() func() { return b.oneChannel(b.products()) }
+// bindSpreadTaps and bindSpreadPairs bind a convolution with one output channel, of float32 and of pairs.
+func bindSpreadTaps(b *convolution) func()  { return oneChannel(b, vec.NoPairs) }
+func bindSpreadPairs(b *convolution) func() { return oneChannel(b, b.products()) }
 
-func (b *convolution) oneChannel(product vec.Pairs) func() {
+func oneChannel(b *convolution, product vec.Pairs) func() {
 	c := &spreadTaps{bands: b.spreadShape(), set: b.backend.set, product: product, up: b.up, bias: b.bias()}
 	c.relu, c.terms, c.lanes = b.relu, c.in, conv.TapLanes(c.set)
 	var w []float32

@@ -19,14 +19,14 @@ import (
 const tileWork = 1 << 21
 
 // tiled reports whether a convolution's products use tiles.
-func (b *convolution) tiled() bool {
+func tiled(b *convolution) bool {
 	pixels := b.hs * b.ws
-	return b.backend.tiles != matrix.NoTiles && b.patched() && b.small%matrix.TileBlock == 0 && b.large%2 == 0 &&
+	return b.backend.tiles != matrix.NoTiles && patched(b) && b.small%matrix.TileBlock == 0 && b.large%2 == 0 &&
 		pixels%matrix.TileBlock == 0 && b.small*b.large*patch*pixels >= b.backend.tileWork
 }
 
 // tileParts are the bfloat16 parts of an operand, as float32: its low and high parts.
-func (b *convolution) tileParts(x []float32) [][]float32 {
+func tileParts(b *convolution, x []float32) [][]float32 {
 	both := b.partBefore(x, len(x), false)
 	return [][]float32{both[:len(x)], both[len(x):]}
 }
@@ -34,7 +34,7 @@ func (b *convolution) tileParts(x []float32) [][]float32 {
 // tileSegments are the segments of sums over k terms: for every 32 of them, the
 // products of the operands' parts except low·low, smallest first. Parts lie aPart
 // and bPart apart, pairs of rows of b bStride.
-func (b *convolution) tileSegments(k, aPart, bPart, bStride int) []int32 {
+func tileSegments(b *convolution, k, aPart, bPart, bStride int) []int32 {
 	var segments []int32
 	for first := 0; first < k; first += matrix.TileBlock {
 		for _, p := range [][2]int{{0, 1}, {1, 0}, {1, 1}} {
@@ -57,7 +57,7 @@ func tileRows(g *geometry, most int) int {
 
 // narrowParts returns the parts as bfloat16, one after the other, and the function
 // that fills them.
-func (b *convolution) narrowParts(parts [][]float32) (y []uint16, fill func()) {
+func narrowParts(b *convolution, parts [][]float32) (y []uint16, fill func()) {
 	n, set := len(parts[0]), b.backend.set
 	y = b.halves(len(parts) * n)
 	return y, b.each(n, grain, func(lo, hi int) {
@@ -76,19 +76,19 @@ type tileScatter struct {
 	segments []int32
 }
 
-// scatterTiles binds the scatter of a tiled geometry.
-func (b *convolution) scatterTiles() func() {
+// bindScatterTiles binds the scatter of a tiled geometry.
+func bindScatterTiles(b *convolution) func() {
 	small, w, bias, large := b.input(0), b.input(1), b.bias(), b.output()
 	g := new(b.geometry)
 	pixels, set := g.hs*g.ws, b.backend.set
-	c := &tileScatter{tiles: b.backend.tiles, weights: b.tileParts(w),
+	c := &tileScatter{tiles: b.backend.tiles, weights: tileParts(b, w),
 		patchScatter: patchScatter{geometry: *g, set: set, pool: b.backend.pool, large: large, bias: bias,
 			pixels: pixels, row: g.large * patch, pairs: g.large / 2, pitch: 2*g.ws + 4}}
 	c.band = tileRows(g, panelFloats/(2*patch*g.ws))
-	parts := b.tileParts(small)
+	parts := tileParts(b, small)
 	rows := g.n * pixels
 	c.a = b.halves(len(parts) * rows * g.small)
-	c.segments = b.tileSegments(g.small, rows*g.small, c.packed(), 2*matrix.TileBlock)
+	c.segments = tileSegments(b, g.small, rows*g.small, c.packed(), 2*matrix.TileBlock)
 	transpose := b.each(len(parts)*rows, 1+grain/g.small, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			x := parts[i/rows][i%rows/pixels*g.small*pixels+i%pixels:]
@@ -147,11 +147,11 @@ type tilePatches struct {
 }
 
 // tilePatches allocates scratch for the patches of large.
-func (b *convolution) tilePatches(g *geometry, large []float32) *tilePatches {
+func newTilePatches(b *convolution, g *geometry, large []float32) *tilePatches {
 	row := g.large * patch
 	c := &tilePatches{geometry: g, band: tileRows(g, patchBandFloats/(row*g.ws))}
 	c.part = row * c.band * g.ws
-	for _, x := range b.tileParts(large) {
+	for _, x := range tileParts(b, large) {
 		s, to := &patchSource{geometry: *g, set: b.backend.set, large: x}, b.floats(c.part)
 		c.patches = append(c.patches, to)
 		c.fills = append(c.fills, b.shared(g.large, s.padded(s.rowsAtOnce()), 4*patch*c.band*g.ws,
@@ -187,16 +187,16 @@ func (c *tilePatches) each(b *convolution, lay func(y []uint16, x []float32, l, 
 	}
 }
 
-// gatherTiles binds the gather of a tiled geometry.
-func (b *convolution) gatherTiles() func() {
+// bindGatherTiles binds the gather of a tiled geometry.
+func bindGatherTiles(b *convolution) func() {
 	large, w, bias, small := b.input(0), b.input(1), b.bias(), b.output()
 	g := new(b.geometry)
 	const tileHalf = matrix.TileBlock / 2
 	pixels, row, set, tiles := g.hs*g.ws, g.large*patch, b.backend.set, b.backend.tiles
-	a, narrow := b.narrowParts(b.tileParts(w))
-	patches := b.tilePatches(g, large)
+	a, narrow := narrowParts(b, tileParts(b, w))
+	patches := newTilePatches(b, g, large)
 	stride := 2 * patches.band * g.ws
-	segments := b.tileSegments(row, len(w), patches.part, stride)
+	segments := tileSegments(b, row, len(w), patches.part, stride)
 	work, pool := matrix.TileBlock*matrix.TileBlock*row, b.backend.pool
 	body := func(lo, hi int) {
 		blocks := patches.at.rows * g.ws / matrix.TileBlock
@@ -231,15 +231,15 @@ func (b *convolution) gatherTiles() func() {
 	})
 }
 
-// weightTiles binds the weight gradient of a tiled geometry.
-func (b *convolution) weightTiles() func() {
+// bindWeightTiles binds the weight gradient of a tiled geometry.
+func bindWeightTiles(b *convolution) func() {
 	small, large, gw := b.input(b.s), b.input(b.l), b.output()
 	g := new(b.geometry)
 	const tileHalf = matrix.TileBlock / 2
 	pixels, row, set, tiles := g.hs*g.ws, g.large*patch, b.backend.set, b.backend.tiles
-	a, narrow := b.narrowParts(b.tileParts(small))
-	patches := b.tilePatches(g, large)
-	segments := b.tileSegments(patches.band*g.ws, len(small), patches.part, 2*row)
+	a, narrow := narrowParts(b, tileParts(b, small))
+	patches := newTilePatches(b, g, large)
+	segments := tileSegments(b, patches.band*g.ws, len(small), patches.part, 2*row)
 	perPixels := len(segments) * matrix.TileBlock / (patches.band * g.ws)
 	pairs := g.large / 2
 	multiply := b.tasks(g.small/matrix.TileBlock*pairs, matrix.TileBlock*matrix.TileBlock*patches.band*g.ws,

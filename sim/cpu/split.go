@@ -48,7 +48,7 @@ func (b *binder) partBefore(x []float32, block int, sums bool) []float32 {
 
 // bindParts splits the operands and binds a kernel of float32. A gather and a scatter then have twice as many channels
 // to sum, image low and image high against weights high and weights whole; a weight gradient twice as many images.
-func (b *convolution) bindParts() func() {
+func bindParts(b *convolution) func() {
 	c, x, y := *b, b.input(0), b.input(1)
 	c.parted = true
 	switch b.computes {
