@@ -2,6 +2,7 @@ package profiles
 
 import (
 	"strings"
+	"time"
 
 	"prismtop/profiles/settings"
 )
@@ -34,6 +35,8 @@ type RunInfo struct {
 	Needs       int64 // bytes that it comes to hold, by its plans with full caches; 0 if that is not known
 	Most        int64 // iterations at most under the settings of its start; 0 if that is not known
 	Available   int64 // bytes of memory that were available at its start; 0 if that is not known
+
+	Ran time.Duration // running time of the parts before the checkpoint from which it goes on; 0 if it is not known
 
 	Checkpoint     string // file to which it writes its checkpoints; empty for none
 	NextCheckpoint string // file to which a restart writes them

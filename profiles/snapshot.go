@@ -151,6 +151,15 @@ func (s *Snapshot) Picture(name string) *Picture {
 	return nil
 }
 
+// InAll returns the running time of a resumed run with that before its checkpoint; 0 if it was not resumed, or that is
+// not known.
+func (s *Snapshot) InAll() time.Duration {
+	if s.Run.Ran == 0 {
+		return 0
+	}
+	return s.Run.Ran + s.Elapsed
+}
+
 // InCheckpoint returns how many of the iterations the newest checkpoint has, that of this start or the one from which
 // it goes on.
 func (s *Snapshot) InCheckpoint() int64 { return max(s.Run.Resumed, s.Kept.Iterations) }

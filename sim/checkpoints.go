@@ -160,6 +160,7 @@ func (l *loop) checkpoint(ctx context.Context) error {
 	run := &checkpoint.Run{
 		Program: o.Program, Preset: o.Preset, Workload: l.info.Schema.Workload, Object: l.info.Object,
 		Kernels: l.info.Kernels, Iteration: l.index, Finished: l.complete, Settings: checkpoint.SettingsOf(l.settings),
+		Ran: l.ran.Seconds(),
 	}
 	for key, origin := range o.Origins {
 		if l.settings.Get(key) == l.run.options.Settings.Get(key) {

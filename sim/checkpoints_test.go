@@ -178,6 +178,35 @@ func TestAResumedRunKnowsWhatWasSeen(t *testing.T) {
 	}
 }
 
+// A resumed run knows how long it ran in all, unless its checkpoint does not say.
+func TestAResumedRunKnowsHowLongItRan(t *testing.T) {
+	v := configured(t, slices.Concat(small, []string{"iterations=37", "threshold=0"})...)
+	first := opened(t, Options{Settings: v})
+	driven(t, first, 20, nil)
+	c := reopened(t, checkpointed(t, first))
+	second := opened(t, Options{Settings: c.Settings, Resume: c})
+	driven(t, second, 40, nil)
+	path := checkpointed(t, second)
+	again := reopened(t, path)
+	if c.Ran <= 0 || again.Ran <= c.Ran {
+		t.Errorf("%g s at the first checkpoint, %g s at the second", c.Ran, again.Ran)
+	}
+	ends, err := c.Settings.Set(settings.MaxIterations, "45")
+	if err != nil {
+		t.Fatal(err)
+	}
+	maker := workloads.PRISM(workloads.Devices{})
+	s := finish(t, Options{Maker: maker, Settings: ends, Resume: again})
+	if got := (s.InAll() - s.Elapsed).Seconds(); math.Abs(got-again.Ran) > 1e-6 {
+		t.Errorf("%g s before the checkpoint, which says %g", got, again.Ran)
+	}
+	old := reopened(t, path)
+	old.Ran = 0 // as in files of older versions
+	if s := finish(t, Options{Maker: maker, Settings: ends, Resume: old}); s.InAll() != 0 {
+		t.Errorf("%v in all, of which %v are known", s.InAll(), s.Elapsed)
+	}
+}
+
 func TestTheSmallestWorkloadIsResumedToo(t *testing.T) {
 	v, err := workloads.Presets().Lookup("curve")
 	if err != nil {

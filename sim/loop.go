@@ -38,6 +38,7 @@ type loop struct {
 
 	began   time.Time // origin of Iteration.Start
 	running stopwatch
+	ran     time.Duration // of all parts, until the newest iteration was over
 
 	units       units
 	complete    bool // the task has nothing left to do
@@ -160,8 +161,10 @@ func (l *loop) begin(r *Run, c candidate, from *Resumed) {
 	}
 	info.PriorStarts = l.restarts
 	info.Notes = append(info.Notes, r.options.Notes...)
-	if from != nil {
+	if l.ran = 0; from != nil {
 		l.index, info.Resumed = from.Iteration, from.Iteration
+		info.Ran = time.Duration(from.Ran * float64(time.Second))
+		l.ran = info.Ran
 		info.Notes = append(info.Notes, from.notes(&info)...)
 	} else if r.options.Weights != "" && l.restarts == 0 {
 		info.Notes = append(info.Notes, "started from "+r.firstWeights())
@@ -338,7 +341,8 @@ func (l *loop) iterate(cut context.Context) error {
 	}
 	l.grow(outcome.Grown)
 	l.profileLayers(rec)
-	limit := l.reads.limit(l.index, l.running.elapsed(time.Now()), &outcome)
+	elapsed := l.running.elapsed(time.Now())
+	limit := l.reads.limit(l.index, elapsed, &outcome)
 	if l.comparing.tuned != "" && l.run.options.EndTuned {
 		limit = l.comparing.tuned
 	}
@@ -353,6 +357,9 @@ func (l *loop) iterate(cut context.Context) error {
 	stream.Iteration(rec)
 	l.typical.take(rec)
 	l.recorded = l.index + 1
+	if l.info.Resumed == 0 || l.info.Ran > 0 {
+		l.ran = l.info.Ran + elapsed
+	}
 	if last {
 		l.publishLayers(l.layers.last())
 	}

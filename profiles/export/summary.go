@@ -11,6 +11,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/machine"
 	"prismtop/profiles/settings"
+	"prismtop/profiles/unit"
 	"prismtop/profiles/visible"
 )
 
@@ -71,6 +72,8 @@ type Summary struct {
 
 	Iterations  int64   `json:"iterations"` // how many ran; the first is number 0
 	WallSeconds float64 `json:"wall_seconds"`
+	// WallSecondsInAll is with the parts before the checkpoint; 0 if the run was not resumed, or they are not known.
+	WallSecondsInAll float64 `json:"wall_seconds_in_all,omitempty"`
 	// ResumedAfter is the number of iterations of earlier parts; 0 for a run that is no part of another.
 	ResumedAfter int64 `json:"resumed_after,omitempty"`
 
@@ -328,6 +331,15 @@ type Replica struct {
 	Verdict  string      `json:"verdict"`
 }
 
+// InAll is the running time of all parts of a resumed run, as it is put behind that of the newest: ", 00:01:05 in all";
+// empty if it is not known.
+func (s *Summary) InAll() string {
+	if s.WallSecondsInAll == 0 {
+		return ""
+	}
+	return ", " + unit.Clock(time.Duration(s.WallSecondsInAll*float64(time.Second))) + " in all"
+}
+
 // WriteJSON writes the summary as one indented object and a line feed.
 func WriteJSON(w io.Writer, s *Summary) error { return WriteObject(w, s) }
 
@@ -352,13 +364,14 @@ func Summarize(s *profiles.Snapshot, from Source) *Summary {
 		State: s.State.String(), Error: s.Err, EndedBy: endedBy(s), Notes: append([]string{}, s.Run.Notes...),
 		Machine:    describeMachine(s, from),
 		Samples:    countSamples(s),
-		Iterations: s.Index, WallSeconds: s.Elapsed.Seconds(), ResumedAfter: s.Run.Resumed,
-		Stage:    s.Stage(),
-		PhasesMS: describePhases(s),
-		Memory:   describeMemory(s),
-		Quality:  describeQuality(s),
-		Changes:  describeChanges(s),
-		Ablation: ablationIn(s),
+		Iterations: s.Index, WallSeconds: s.Elapsed.Seconds(), WallSecondsInAll: s.InAll().Seconds(),
+		ResumedAfter: s.Run.Resumed,
+		Stage:        s.Stage(),
+		PhasesMS:     describePhases(s),
+		Memory:       describeMemory(s),
+		Quality:      describeQuality(s),
+		Changes:      describeChanges(s),
+		Ablation:     ablationIn(s),
 
 		Annotations: describeNotes(s), Alerts: describeAlerts(s.Alerts),
 

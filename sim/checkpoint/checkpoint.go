@@ -52,6 +52,7 @@ type Run struct {
 	Preset  string           `json:"preset,omitempty"`  // that the settings started from; empty if unknown
 	Origins settings.Origins `json:"origins,omitempty"` // of settings with the values that they started with
 	Earlier *profiles.Ended  `json:"earlier,omitempty"` // the units of work before those of the results; nil for none
+	Ran     float64          `json:"ran,omitempty"`     // running time of all parts, in seconds; 0 if unknown
 }
 
 // Ended returns the number of units of work that ended.

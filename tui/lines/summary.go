@@ -109,7 +109,7 @@ func summary(s *profiles.Snapshot, state string, cores int) string {
 	if s.State == profiles.Finished && s.EndedBy != "" {
 		state += " by " + s.EndedBy
 	}
-	line("prismtop: %s: %s after %s", strings.Join(identity(s), ", "), state, unit.Clock(s.Elapsed))
+	line("prismtop: %s: %s after %s", strings.Join(identity(s), ", "), state, words.Ran(s))
 	if s.Err != "" {
 		line("  error        %s", words.FirstLine(s.Err))
 	}

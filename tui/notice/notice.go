@@ -10,7 +10,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"prismtop/profiles"
-	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
 	"prismtop/tui/terminal"
 	"prismtop/tui/words"
@@ -119,9 +118,9 @@ func (n *Notifier) Missed(text string) string {
 func ending(s *profiles.Snapshot) string {
 	switch s.State {
 	case profiles.Failed:
-		return fmt.Sprintf("%s failed after %s: %s", s.Run.Object, unit.Clock(s.Elapsed), words.FirstLine(s.Err))
+		return fmt.Sprintf("%s failed after %s: %s", s.Run.Object, words.Ran(s), words.FirstLine(s.Err))
 	case profiles.Finished:
-		text := fmt.Sprintf("%s finished after %s", s.Run.Object, unit.Clock(s.Elapsed))
+		text := fmt.Sprintf("%s finished after %s", s.Run.Object, words.Ran(s))
 		if quality := words.QualityText(s); quality != "" {
 			text += ", " + quality
 		}

@@ -24,6 +24,15 @@ func Ended(s profiles.State) bool {
 	return s == profiles.Finished || s == profiles.Stopped || s == profiles.Failed
 }
 
+// Ran says how long a run has gone on: "00:00:05", of one that was resumed "00:00:05, 00:01:05 in all".
+func Ran(s *profiles.Snapshot) string {
+	text := unit.Clock(s.Elapsed)
+	if all := s.InAll(); all > 0 {
+		text += ", " + unit.Clock(all) + " in all"
+	}
+	return text
+}
+
 // Yet returns " yet" for a run that is not over, to follow something missing so far.
 func Yet(s *profiles.Snapshot) string {
 	if Ended(s.State) {

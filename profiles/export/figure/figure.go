@@ -129,7 +129,7 @@ func Facts(d *digest.Digest, sum *export.Summary) string {
 	ran := unit.Clock(time.Duration(sum.WallSeconds * float64(time.Second)))
 	iterations := unit.Plural(int(sum.Iterations), "iteration", "iterations")
 	if sum.ResumedAfter > 0 {
-		ran += " since a checkpoint,"
+		ran += " since a checkpoint" + sum.InAll() + ","
 		iterations += fmt.Sprintf(", %d before it", sum.ResumedAfter)
 	}
 	parts = append(parts, ran+" "+sum.State, iterations)

@@ -307,7 +307,8 @@ func TestHitRatesAreInterruptedWhereACacheIsOff(t *testing.T) {
 // The running time of a resumed run is that of its newest part, and says so.
 func TestTheFactsOfAResumedRun(t *testing.T) {
 	sum := &export.Summary{State: "finished", WallSeconds: 5, Iterations: 300, ResumedAfter: 120, Version: "1.2"}
-	const want = "00:00:05 since a checkpoint, finished · 300 iterations, 120 before it · prismtop 1.2"
+	sum.WallSecondsInAll = 65
+	const want = "00:00:05 since a checkpoint, 00:01:05 in all, finished · 300 iterations, 120 before it · prismtop 1.2"
 	if got := Facts(&digest.Digest{}, sum); got != want {
 		t.Errorf("%q", got)
 	}

@@ -146,7 +146,7 @@ func (f *facts) overview() section {
 	}
 	ran := unit.Clock(time.Duration(sum.WallSeconds * float64(time.Second)))
 	if sum.ResumedAfter > 0 {
-		ran += " since it went on from the checkpoint"
+		ran += " since it went on from the checkpoint" + sum.InAll()
 	}
 	add("Running time", ran)
 	iterations := strconv.FormatInt(sum.Iterations, 10)
