@@ -23,7 +23,7 @@ func TestADatabaseCanBeQueried(t *testing.T) {
 		Origins: func(int) settings.Origins { return settings.Origins{"amp": "flag --amp"} }})
 	take := func(after time.Duration, b profiles.Body) { d.Take(&profiles.Event{At: began.Add(after), Body: b}) }
 	info := prismtest.Info(4)
-	take(0, &profiles.Begin{Info: info, Settings: (&prism.Settings{AMP: "off", Object: "moon"}).Values().Settled()})
+	take(time.Second/4, &profiles.Begin{Info: info, Settings: (&prism.Settings{AMP: "off", Object: "moon"}).Values().Settled()})
 	take(3*time.Second, &profiles.Sensors{Age: time.Second, Sensors: machine.Sensors{
 		Processors: machine.Reading(12), GPUs: []machine.GPUSensors{{Name: "A", Power: machine.Reading(73.25), Temperature: machine.Missing("lost"), Throttle: []string{"idle", "power limit"}}},
 	}})
@@ -76,8 +76,8 @@ func TestADatabaseCanBeQueried(t *testing.T) {
 		"SELECT replicated FROM effects WHERE iteration = 300":         "saves 11 %",
 		"SELECT group_concat(iteration || ' ' || what) FROM alerts":    "9 for 20,000",
 		"SELECT replicated IS NULL FROM effects WHERE iteration = 100": "1",
-		"SELECT start || ' ' || at || ' ' || text FROM log":            "0 1.0 stands",
-		effect + "200": "amp: off → bf16, invalid, none [none, none], 4.0 to 3.0",
+		"SELECT start || ' ' || at || ' ' || text FROM log":            "0 1.25 stands",
+		effect + "200": "amp: off → bf16, not comparable, none [none, none], 4.0 to 3.0",
 		"SELECT value || ' ' || origin FROM settings WHERE key = 'amp'":                     "off flag --amp",
 		"SELECT better FROM metrics WHERE name = 'psnr_db'":                                 "more",
 		"SELECT unit FROM metrics WHERE name = 'forward_ms'":                                "ms",

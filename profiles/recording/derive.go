@@ -271,7 +271,7 @@ func (x *tabulator) conclude(t *inserts, s *profiles.Snapshot, now float64) {
 		x.told = told{start: x.start, log: x.told.log, alerts: map[alertKey]toldAlert{}, effects: map[int64]bool{}}
 	}
 	for _, line := range profiles.NewLines(x.told.log, s.Log) {
-		t.run(insertLog, x.start, line.At.Seconds(), line.Text, line.Refused)
+		t.run(insertLog, x.start, x.startedAt+line.At.Seconds(), line.Text, line.Refused)
 	}
 	x.told.log = s.Log
 	x.endAlerts(t, s.Alerts, now)

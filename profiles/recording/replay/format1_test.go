@@ -152,9 +152,11 @@ func TestADatabaseHasTheTablesOfFormat1(t *testing.T) {
 	for table, columns := range map[string]string{
 		"starts": "*", "settings": "*", "metrics": "*", "changes": "*", "measurements": "*", "units": "*", "notes": "*", "sensors": "*", "memory": "*", "pictures": "*", "layer_lists": "*", "layer_samples": "*",
 		// the recorder kept a place for why a recording stopped, and the end of a run cleared its alerts
-		"recording": "key, trim(value)", "log WHERE text NOT LIKE 'cleared after %'": "at, text, refused",
-		// when the recorder wrote decided how much of an effect was known
-		"effects":  "start, iteration, keys, verdict, before_ms, quality_drift",
+		// the times of the log counted from the start
+		"recording": "key, trim(value)", "log WHERE text NOT LIKE 'cleared after %'": "text, refused",
+		// when the recorder wrote decided how much of an effect was known, and its verdict had another name
+		"effects": "start, iteration, keys, replace(verdict, 'invalid', 'not comparable') AS verdict, " +
+			"before_ms, quality_drift",
 		"alerts":   "start, id, severity, iteration, what, try, raised, cleared IS NULL AS stands",
 		"progress": "state, error, starts, iterations, elapsed, median_ms, quality, dropped, ended",
 	} {
