@@ -242,7 +242,7 @@ func WriteText(w io.Writer, list []Recommendation, a *profiles.Ablation) error {
 	switch {
 	case a.ForeignKnown && a.Foreign > machine.Quiet:
 		d.Paragraph("other programs took %.1f %% of the processors meanwhile: %s", 100*a.Foreign,
-			report.Strong("the machine was busy, and these savings are not this program's alone"))
+			report.Strong("the machine was busy, and these times are not this program's alone"))
 	case a.ForeignKnown:
 		d.Paragraph("other programs took %.1f %% of the processors meanwhile", 100*a.Foreign)
 	case len(a.Rows) > 0:

@@ -15,6 +15,7 @@ import (
 	"prismtop/profiles/report"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/stats"
+	"prismtop/profiles/unit"
 	"prismtop/sim"
 	"prismtop/sim/ablation"
 	"prismtop/sim/workload"
@@ -389,9 +390,13 @@ func (c *calibrator) play(schedule *ablation.Schedule, off, on float64, tally *T
 // WriteCalibration writes a calibration as a table of text.
 func WriteCalibration(w io.Writer, c *Calibration) error {
 	var d report.Document
-	d.Paragraph("%d changes, %d of them not comparable; other programs took %.0f %% of the processors; %.2f ms "+
-		"an iteration",
-		c.Changes, c.Incomparable, 100*c.ForeignCPU, c.IterationMS)
+	changes := ""
+	if c.Changes > 0 {
+		changes = fmt.Sprintf("%s, %d of them not comparable; ", unit.Plural(c.Changes, "change", "changes"),
+			c.Incomparable)
+	}
+	d.Paragraph("%sother programs took %.0f %% of the processors; %.2f ms an iteration", changes, 100*c.ForeignCPU,
+		c.IterationMS)
 	t := d.Table()
 	t.Align = "r"
 	groups, head := []string{""}, []string{"effect"}

@@ -51,6 +51,10 @@ func TestCalibrateDecidesPresses(t *testing.T) {
 	if s := &c.Sizes[0]; s.Pressed.N != 2 || !(s.Decided > 0 && s.Slowest >= s.Decided) || s.Replicated.N != 0 {
 		t.Errorf("%+v", s)
 	}
+	var b strings.Builder
+	if err := WriteCalibration(&b, c); err != nil || strings.Contains(b.String(), "0 changes") {
+		t.Errorf("%v: of changes that were not asked for:\n%s", err, b.String())
+	}
 }
 
 func TestTallyIsTheShare(t *testing.T) {
