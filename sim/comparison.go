@@ -182,6 +182,9 @@ func (c *comparing) observe(cut context.Context) error {
 		}
 		var table *profiles.Ablation
 		if table, err = c.now.Look(quality, at.work.Memory()); err == nil {
+			if why := experiment.Extended(c.table, table); why != "" {
+				c.stream.Log(why)
+			}
 			c.show(table)
 		}
 	}

@@ -39,7 +39,7 @@ type Options struct {
 	Time   time.Duration // minimum duration of a block's iterations
 	Seed   uint64        // of the order; a run draws one if it is 0
 	Only   []string      // keys to compare; empty means all
-	Within time.Duration // the longest a replication may take; 0 means no limit
+	Within time.Duration // the longest a replication may take, unless it is extended; 0 means no limit
 
 	// Factors are the factors of a factorial ablation; empty for one that compares each setting by
 	// itself.
@@ -304,6 +304,15 @@ func (s *Schedule) fit() int {
 	return int(float64(s.groups) * float64(s.options.Within) / float64(max(s.now-s.since, 1)))
 }
 
+// extend gives a decision the time that its first look needs, at the pace of its first group: iterations with the change
+// may take several times as long as those before it, by which its time was chosen.
+func (s *Schedule) extend() {
+	needs := time.Duration(s.now-s.since) * time.Duration(DecisionLooks[0])
+	if s.options.Within > 0 && needs <= profiles.DecisionLongest {
+		s.options.Within = max(s.options.Within, needs)
+	}
+}
+
 // giveUp ends a replication whose time is over by its last look.
 func (s *Schedule) giveUp() {
 	r := &s.rows[s.order[s.at]]
@@ -336,7 +345,9 @@ func (s *Schedule) endBlock(quality float64, bytes int64) {
 		return
 	}
 	r.take(g)
-	s.groups++
+	if s.groups++; s.groups == 1 {
+		s.extend()
+	}
 	if r.Sequential && r.decided() {
 		r.unbias(s.fit())
 		s.End(profiles.EndedDecided)

@@ -64,6 +64,15 @@ func decisionTime(iteration time.Duration) time.Duration {
 	return 0
 }
 
+// Extended says that a decision may take longer than its table before allowed; "" if it may not.
+func Extended(before, now *profiles.Ablation) string {
+	if !now.Decides() || now.Within <= before.Within {
+		return ""
+	}
+	return fmt.Sprintf("%s: deciding takes up to %.0f s, because iterations with the change take longer", now.Rows[0].Key,
+		now.Within.Seconds())
+}
+
 // slowSwitch is the longest time of a switch that is made again and again for a decision.
 const slowSwitch = profiles.DecisionTime / 50
 
