@@ -42,8 +42,8 @@ type Options struct {
 	Seed     uint64        // of the order of the rounds
 	// Tables is as for recording.Open.
 	Tables func(workload string) *settings.Table
-	// Progress is called after each round, with how long one takes; nil for nobody.
-	Progress func(done, all int, round time.Duration)
+	// Progress is called after each round; nil for nobody.
+	Progress func(done, all int)
 }
 
 // warmUp is the number of turns before the first round.
@@ -211,7 +211,7 @@ func (c *comparing) alternate(ctx context.Context, running [2]*process, rounds i
 		}
 		schedule = append(schedule, q)
 		if c.done++; c.Progress != nil {
-			c.Progress(c.done, c.Rounds, 4*c.Turn)
+			c.Progress(c.done, c.Rounds)
 		}
 	}
 	return schedule, nil

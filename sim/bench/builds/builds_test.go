@@ -211,7 +211,7 @@ func TestAnInterruptedComparisonLeavesNothingBehind(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	o := programs(t, "old", "new")
 	ctx, stop := context.WithCancel(context.Background())
-	o.Rounds, o.Progress = 1000, func(done, _ int, _ time.Duration) {
+	o.Rounds, o.Progress = 1000, func(done, _ int) {
 		if done == 2 {
 			stop()
 		}

@@ -131,12 +131,21 @@ func (f *ComparisonFlags) Write(w io.Writer, command string, c *compare.Comparis
 // CompareByTurns runs two programs by turns and compares them, with its progress on a terminal.
 func CompareByTurns(cmd *cobra.Command, o builds.Options) (*compare.Comparison, error) {
 	o.Tables, o.Seed = TableOf, rand.Uint64()
-	if term.IsTerminal(os.Stderr.Fd()) && !Quiet(cmd) {
-		o.Progress = func(done, all int, round time.Duration) {
-			left := time.Duration(all-done) * round
-			fmt.Fprintf(cmd.ErrOrStderr(), "\r%d of %d rounds, %s left ", done, all, left.Round(time.Second))
+	if !Quiet(cmd) {
+		began, terminal := time.Now(), term.IsTerminal(os.Stderr.Fd())
+		o.Progress = func(done, all int) {
+			left := time.Since(began) / time.Duration(done) * time.Duration(all-done) // with the starts still to come
+			switch {
+			case terminal:
+				fmt.Fprintf(cmd.ErrOrStderr(), "\r%d of %d rounds, about %s left ", done, all, left.Round(time.Second))
+			case done == all/o.Starts:
+				fmt.Fprintf(cmd.ErrOrStderr(), "%s%d of %d rounds, about %s left\n", prefix(cmd), done, all,
+					left.Round(time.Second))
+			}
 		}
-		defer fmt.Fprintln(cmd.ErrOrStderr())
+		if terminal {
+			defer fmt.Fprintln(cmd.ErrOrStderr())
+		}
 	}
 	c, err := builds.Compare(cmd.Context(), o)
 	switch {
