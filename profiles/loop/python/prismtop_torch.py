@@ -377,21 +377,21 @@ class Guest:
         if m[at:at + 1] == [OWN]:
             loop.cut(OTHER, m[at + 1])
             loop.spent, at = m[at + 1] - loop.start, at + 2
-        epoch, last, publish, record, begun = loop.epoch, loop.place, ring.publish, ring.scratch, at
-        generation, block, unit, step, start = loop.generation, loop.block, loop.unit, loop.step, loop.start
+        epoch, last, publish, record, q, d, begun = loop.epoch, loop.place, ring.publish, ring.scratch, ring.q, ring.d, at
+        generation, block, unit, count, step, start, q[64] = loop.generation, loop.block, loop.unit, loop.unit_steps, loop.step, loop.start, loop.spent
         while m[at:at + 22:2] == PLAIN:
             d0, d1, (items, source, place), f0, f1, b0, b1, o0, o1, loss, _ = m[at + 1:at + 22:2]
             if source != epoch or place < last or loss - loss != 0:
                 break
-            loop.unit_items += items
-            RECORD(record, 8, STEP, 0, 0, 1, 1, step, start, o1 - start, generation, block, unit, loop.unit_steps, items,
+            RECORD(record, 8, STEP, 0, 0, 1, 1, step, start, o1 - start, generation, block, unit, count, items,
                    d1 - d0, f0 - d1, f1 - f0, b0 - f1, b1 - b0, o0 - b1, o1 - o0, d0 - start, 0, 0, 0, 0, 0, 0, 0, 0)
-            ring.q[64], ring.d[40] = loop.spent, loss
+            d[40] = loss
             publish(record)
-            loop.unit_steps, loop.spent, last, start, step, at = loop.unit_steps + 1, 0, place, o1, step + 1, at + 22
+            loop.unit_items += items
+            count, q[64], last, start, step, at = count + 1, 0, place, o1, step + 1, at + 22
         if at > begun:
             loop.clear(start)
-            loop.step, loop.place, loop.blind, loop.exhausted = step, last, 0, False
+            loop.step, loop.unit_steps, loop.place, loop.blind, loop.exhausted = step, count, last, 0, False
             loop.source = loop.received = epoch, last
         return at
 
