@@ -304,8 +304,8 @@ func (s *Schedule) fit() int {
 	return int(float64(s.groups) * float64(s.options.Within) / float64(max(s.now-s.since, 1)))
 }
 
-// extend gives a decision the time that its first look needs, at the pace of its first group: iterations with the change
-// may take several times as long as those before it, by which its time was chosen.
+// extend gives a decision the time that its first look needs, at the pace of its first group: iterations with the
+// change may take several times as long as those before it, by which its time was chosen.
 func (s *Schedule) extend() {
 	needs := time.Duration(s.now-s.since) * time.Duration(DecisionLooks[0])
 	if s.options.Within > 0 && needs <= profiles.DecisionLongest {

@@ -69,8 +69,8 @@ func Extended(before, now *profiles.Ablation) string {
 	if !now.Decides() || now.Within <= before.Within {
 		return ""
 	}
-	return fmt.Sprintf("%s: deciding takes up to %.0f s, because iterations with the change take longer", now.Rows[0].Key,
-		now.Within.Seconds())
+	return fmt.Sprintf("%s: deciding takes up to %.0f s, because iterations with the change take longer",
+		now.Rows[0].Key, now.Within.Seconds())
 }
 
 // slowSwitch is the longest time of a switch that is made again and again for a decision.
