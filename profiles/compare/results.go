@@ -141,22 +141,26 @@ func (g *grid) roughness(series int, each bool, of func(float64) float64) (r flo
 }
 
 // same reports whether two grids have the same values of every series of every iteration, as runs
-// that computed the same bits do.
+// that computed the same bits do. Of most of them: a loop that is not watched in every step lacks some.
 func (g *grid) same(h *grid, s *profiles.Schema) bool {
 	if len(g.bins) == 0 || len(g.bins) != len(h.bins) {
 		return false
 	}
-	any := false
+	common, lacking := 0, 0
 	for i := range g.bins {
 		for j := range s.Series {
-			a, b := &g.bins[i].series[j], &h.bins[i].series[j]
-			if s.Series[j].Each && *a != *b {
+			switch a, b := &g.bins[i].series[j], &h.bins[i].series[j]; {
+			case !s.Series[j].Each || a.n == 0 && b.n == 0:
+			case a.n != b.n:
+				lacking++
+			case *a != *b:
 				return false
+			default:
+				common++
 			}
-			any = any || s.Series[j].Each && a.n > 0
 		}
 	}
-	return any
+	return common > lacking
 }
 
 // same reports whether all recordings of two sides computed the same bits.
@@ -353,9 +357,15 @@ func (t *table) judgeQuality(row *Row, k int, fixed bool, values [][]float64, al
 		d.no("it was not measured on both sides", "not on both sides")
 		return
 	case all[0].same(&all[k]):
-		if d.Value, d.Low, d.High, d.Verdict = d.Raw, d.Raw, d.Raw, Equal; d.Raw != 0 {
-			d.no(fmt.Sprintf("the runs computed the same bits, and it was measured after %d and %d iterations",
-				row.Values[0].At, row.Values[k].At), "measured elsewhere")
+		d.Value, d.Low, d.High, d.Verdict = d.Raw, d.Raw, d.Raw, Equal
+		switch from, to := row.Values[0].At, row.Values[k].At; {
+		case d.Raw == 0:
+		case from == to:
+			d.no("the runs computed the same bits, and it is of iterations of which one recording lacks some",
+				"measured elsewhere")
+		default:
+			d.no(fmt.Sprintf("the runs computed the same bits, and it was measured after %d and %d iterations", from,
+				to), "measured elsewhere")
 		}
 		return
 	case fixed:

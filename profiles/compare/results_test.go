@@ -27,6 +27,10 @@ func TestResultsAreComparedAtEqualIterations(t *testing.T) {
 	if r := rowNamed(t, same, "psnr_db_end"); r.Against[0].Verdict != NotComparable || r.Against[0].Reason != "after 4000 and 5000 iterations" {
 		t.Errorf("at the end: %+v", r.Against[0])
 	}
+	unwatched := compared(t, simulation{seed: 1, iterations: 1600, lacks: 10}, simulation{seed: 2, iterations: 1600, lacks: 13})
+	if r := rowNamed(t, unwatched, "loss_mean"); r.Against[0].Briefly != "measured elsewhere" {
+		t.Errorf("the same bits, of which each lacks some: %s, %+v", r.Words(0), r.Against[0])
+	}
 	other := compared(t, base, simulation{seed: 2, iterations: 4000, seedOf: 7})
 	if r := rowNamed(t, other, "psnr_db"); r.Against[0].Verdict != NotComparable || r.Against[0].Briefly != "other seed" || len(other.Settings) != 1 {
 		t.Errorf("another seed: %+v", r.Against[0])

@@ -38,6 +38,7 @@ type simulation struct {
 	layers     bool
 	foreign    float64 // share of other programs
 	layout     float64 // of the schema; phases then differ by a third of it from process to process
+	lacks      int     // one iteration in so many has no loss, 0 for none
 	change     int64   // iteration at which the setting rate changes, 0 for never
 }
 
@@ -142,7 +143,9 @@ func (m simulation) play(take func(*profiles.Event)) {
 		}
 		it.Total += int64(stall) + 30_000
 		rough = 0.9*rough + 0.01*results.NormFloat64()
-		it.Series[0] = math.Exp(-float64(i)/3000 + rough)
+		if it.Series[0] = math.Exp(-float64(i)/3000 + rough); m.lacks > 0 && i%int64(m.lacks) == 3 {
+			it.Series[0] = math.NaN()
+		}
 		it.Caches[0] = profiles.CacheCounters{Enabled: true, Hits: i - i/500, Misses: 1 + i/500, Bytes: 4096}
 		at += it.Total + 50_000
 		take(&profiles.Event{Body: &it})

@@ -134,7 +134,7 @@ func TestSummaryCountsInWords(t *testing.T) {
 	s.Whole.Total.N, s.Index, s.Results, s.Run.Units, s.Run.Passes = 1, 2, nil, 1, 1
 	s.Effects = make([]profiles.Effect, summaryEffects+1)
 	got := SummaryWithin(s, 0)
-	for _, want := range []string{"   2 in 0 of 1 sample\n", "ms, 1 iteration\n", "(warm-up after a compilation or change left out; shares of sums)\n", "1 earlier one left out, none of them with a result\n"} {
+	for _, want := range []string{"   2 in 0 of 1 sample\n", "ms, 1 iteration\n", "(without warm-up after a compilation or change, and unwatched ones; shares of sums)\n", "1 earlier one left out, none of them with a result\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the summary lacks %q:\n%s", want, got)
 		}

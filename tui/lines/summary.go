@@ -209,7 +209,7 @@ func summariseTimes(line func(string, ...any), s *profiles.Snapshot) {
 	if between >= leastBetween {
 		line("    %-37s %8s", "between phases", unit.Percent(between))
 	}
-	line("  %-12s (warm-up after a compilation or change left out; shares of sums)", "")
+	line("  %-12s (without warm-up after a compilation or change, and unwatched ones; shares of sums)", "")
 }
 
 func summariseMemory(line func(string, ...any), s *profiles.Snapshot) {

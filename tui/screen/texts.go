@@ -32,7 +32,7 @@ const (
 	listsModes         profiles.Advice = "; {choose|the list} lists the modes"
 	settingsSetsMore   profiles.Advice = " (key {settings|for all settings} sets more)"
 	settingsLists      profiles.Advice = "{settings|the list of settings} lists the settings"
-	quitsHere          profiles.Advice = "the run goes on; {quit|quitting} quits"
+	quitsHere          profiles.Advice = "a larger one shows the run; {quit|quitting} quits"
 	quitQuestion       profiles.Advice = "Quit? y or {quit|quitting} quits, other keys stay"
 	weightsGo          profiles.Advice = "Its weights go unless {checkpoint|a key} writes them to a checkpoint."
 	weightsSinceGo                     = "Its weights since iteration %d go unless {checkpoint|a key} writes them."
