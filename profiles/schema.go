@@ -2,6 +2,7 @@ package profiles
 
 import (
 	"slices"
+	"strings"
 
 	"prismtop/profiles/settings"
 )
@@ -242,6 +243,14 @@ type SeriesInfo struct {
 	// Each is true if every iteration has a value, false if only occasional
 	// Measurements have one.
 	Each bool `json:"each,omitempty"`
+}
+
+// Alone returns the series' title where it stands apart from others of its group: a loss is called one, once.
+func (s *SeriesInfo) Alone() string {
+	if s.Group != Losses || slices.Contains(strings.Fields(strings.ToLower(s.Title)), "loss") {
+		return s.Title
+	}
+	return "loss " + s.Title
 }
 
 // GradientScale is the name of the series of the factor by which fp16 multiplies

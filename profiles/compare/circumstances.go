@@ -186,11 +186,8 @@ func (t *table) curves() (all []Curve) {
 		if info.Internal {
 			continue
 		}
-		title := info.Title
-		if info.Group == profiles.Losses {
-			title = "loss " + title
-		}
-		curve(Curve{Name: info.Name, Title: title, Unit: short(info.Unit), Scale: info.Scale, Better: info.Better},
+		curve(Curve{Name: info.Name, Title: info.Alone(), Unit: short(info.Unit), Scale: info.Scale,
+			Better: info.Better},
 			func(s *Sample) func(*bin) extent {
 				i := s.schema.SeriesNamed(info.Name)
 				if i < 0 {

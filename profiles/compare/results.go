@@ -283,12 +283,8 @@ func (t *table) quality() {
 
 // resultRow returns the row of a series without values.
 func resultRow(info *profiles.SeriesInfo) Row {
-	row := Row{Group: Quality, Name: info.Name, Title: info.Title, Unit: short(info.Unit), Better: info.Better,
+	return Row{Group: Quality, Name: info.Name, Title: info.Alone(), Unit: short(info.Unit), Better: info.Better,
 		Absolute: info.Scale != profiles.Logarithmic}
-	if info.Group == profiles.Losses {
-		row.Title = "loss " + row.Title
-	}
-	return row
 }
 
 // whereMeasured lists the iterations that the sides' values were measured in, which are those of the first recordings.

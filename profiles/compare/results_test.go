@@ -306,3 +306,16 @@ func TestThePeakOfMemoryIsTheRuns(t *testing.T) {
 		}
 	}
 }
+
+// A loop's only loss has the title "loss".
+func TestALossIsCalledOneOnce(t *testing.T) {
+	for title, want := range map[string]string{"loss": "loss", "new": "loss new", "Training loss": "Training loss", "glossy": "loss glossy"} {
+		r := resultRow(&profiles.SeriesInfo{Name: "loss", Title: title, Group: profiles.Losses})
+		if r.Title != want {
+			t.Errorf("the loss %q has a row %q, want %q", title, r.Title, want)
+		}
+	}
+	if r := resultRow(&profiles.SeriesInfo{Name: "psnr_db", Title: "PSNR", Group: profiles.Metrics}); r.Title != "PSNR" {
+		t.Errorf("a metric has a row %q", r.Title)
+	}
+}

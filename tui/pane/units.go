@@ -126,7 +126,7 @@ func unitColumns(s *profiles.Snapshot) []unitColumn {
 	}
 	if losses := unitLosses(s); len(losses) > 0 {
 		for i, loss := range losses {
-			title := "loss " + s.Run.Schema.Series[loss].Title
+			title := s.Run.Schema.Series[loss].Alone()
 			all = append(all, unitColumn{title, max(9, chart.Width(title)+1), 50 + 10*(len(losses)-1-i),
 				func(_ *profiles.Snapshot, r profiles.UnitResult) string { return unit.Loss(r.Values[loss]) }})
 		}
