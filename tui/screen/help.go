@@ -1,6 +1,7 @@
 package screen
 
 import (
+	_ "embed"
 	"fmt"
 	"slices"
 	"strings"
@@ -114,24 +115,42 @@ func (h *help) foundLines(w int) []widget.Line {
 	least := len(lines)
 	for _, section := range ownSections {
 		for _, r := range h.keys.Rows(section) {
-			if has(r.Name(), r.Help, section.Title()) {
+			if has(r.Name(), r.Help, r.Short, r.Long, section.Title()) {
 				lines = append(lines, widget.KeyLines(r.Name(), r.Help, w)...)
 			}
 		}
 	}
-	for id := range h.tiles.panes {
-		for _, sentences := range h.tiles.panes[id].Explain() {
+	explain := func(title string, paragraphs []string) {
+		for _, sentences := range paragraphs {
 			if paragraph := h.keys.Say(profiles.Advice(sentences)); has(paragraph) {
-				lines = append(lines, widget.Line{},
-					widget.Line{Text: h.tiles.paneName(layout.Pane(id)), Style: theme.Title})
+				lines = append(lines, widget.Line{}, widget.Line{Text: title, Style: theme.Title})
 				lines = append(lines, widget.Wrapped(paragraph, w, theme.Plain)...)
 			}
 		}
 	}
+	for id := range h.tiles.panes {
+		explain(h.tiles.paneName(layout.Pane(id)), h.tiles.panes[id].Explain())
+	}
+	explain("Header", explanations.Of("header", "{unit}", h.unit()))
+	explain("Footer", explanations.Of("footer"))
 	if len(lines) == least {
 		return append(lines, widget.Line{Text: "Nothing has these words.", Style: theme.Faint})
 	}
 	return lines
+}
+
+//go:embed explain.md
+var explainMarkdown string
+
+// explanations are the texts on the lines around the panes.
+var explanations = pane.ParseExplanations(explainMarkdown)
+
+// unit names the run's unit of work as the header does.
+func (h *help) unit() string {
+	if h.run.snap == nil || !h.run.snap.InUnits() {
+		return "stage"
+	}
+	return h.run.snap.Run.Schema.Unit.One
 }
 
 // paneLines explain the focused pane.
