@@ -313,6 +313,16 @@ func (s *Schedule) extend() {
 	}
 }
 
+// End ends the ablation and records the reason; later reasons are ignored. A replication that was not judged yet is
+// judged once, with the chance to miss that its looks would have had.
+func (s *Schedule) End(why string) {
+	if r := &s.rows[0]; s.replication && !s.Done() && r.Judge() == profiles.Unjudged {
+		r.lookLast()
+		r.unbias(r.Groups)
+	}
+	s.timing.End(why)
+}
+
 // giveUp ends a replication whose time is over by its last look.
 func (s *Schedule) giveUp() {
 	r := &s.rows[s.order[s.at]]

@@ -481,6 +481,30 @@ func TestAPressOfASlowRunHasTheTimeOfItsFirstLook(t *testing.T) {
 	}
 }
 
+// A replication that is stopped before its first look is judged by what it has, if that suffices.
+func TestAStoppedReplicationIsJudged(t *testing.T) {
+	for groups, want := range map[int]profiles.Judgement{5: profiles.Unjudged, 6: profiles.Costs, 8: profiles.Costs} {
+		before, on := baseline(t, "checkpointing=false"), baseline(t, "checkpointing=true")
+		s := Replicate(on, Pairing{Key: "checkpointing", Off: "false", On: "true", Before: before, After: on}, 40,
+			Options{Kinds: prism.Schema().Kinds, Seed: 1})
+		it := profiles.Iteration{Kind: prism.KindLaterSample, Unit: 3}
+		for s.View().Done < groups {
+			if it.Total = 1e6; s.On() {
+				it.Total = 3e6
+			}
+			if s.Add(&it) {
+				s.Look(math.NaN(), profiles.Memory{})
+			}
+			it.Start += it.Total
+			it.Index++
+		}
+		s.End("it was stopped")
+		if r := s.View().Rows[0]; r.Judge() != want || math.Abs(r.OnNS/r.OffNS-3) > 0.01 {
+			t.Errorf("after %d groups: %s, %v instead of %v", groups, r.Verdict(), r.OnNS, r.OffNS)
+		}
+	}
+}
+
 // A machine that is slow in a rhythm, with a setting that does nothing: the verdict is false as rarely
 // as an interval promises, however the rhythm falls on the groups. With orders that alternate, a
 // rhythm of two groups made every verdict false.

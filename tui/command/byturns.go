@@ -65,6 +65,8 @@ func (f *pythonFlags) byTurns(cmd *cobra.Command, args []string) error {
 			"differ less from start to start: glibc's malloc keeps the memory that they free (--"+keepMemoryFlag+
 			"=false leaves it alone)")
 	}
+	fmt.Fprintf(cli.Notes(cmd), "prismtop: both programs are started %d times, and run by turns for %s in all; "+
+		"how long that takes is said after the first start\n", starts, length)
 	c, err := cli.CompareByTurns(cmd, o)
 	if err != nil {
 		return err

@@ -28,4 +28,8 @@ func TestASummaryHasAReplicationThatWasCutOff(t *testing.T) {
 	if text := SummaryWithin(&s, 0); !strings.Contains(text, "    switched back and forth in 3 groups of four blocks, not decided: the run ended first") {
 		t.Errorf("the summary is\n%s", text)
 	}
+	s.Effects[0].Replica.OffNS, s.Effects[0].Replica.OnNS, s.Effects[0].Replica.Effect = 31.6e6, 94.5e6, 2
+	if text := SummaryWithin(&s, 0); !strings.Contains(text, "    an iteration took 94.50 ms instead of 31.60, from too few groups to judge\n") {
+		t.Errorf("the summary is\n%s", text)
+	}
 }

@@ -303,6 +303,9 @@ func summariseEffects(line func(string, ...any), s *profiles.Snapshot, cores int
 		if r := e.Replica; r != nil && !words.Replicated(e) && (known || e.Stopped == "") {
 			line("    switched back and forth in %s of four blocks, not decided: %s",
 				unit.Plural(r.Groups, "group", "groups"), cmp.Or(e.Stopped, "the run ended first"))
+			if far := words.SoFar(r); far != "" {
+				line("    an iteration took %s", far)
+			}
 		}
 		if e.Fork != nil {
 			line("    %s", words.Forked(s, e.Fork))

@@ -290,13 +290,22 @@ func (p *effects) inWords(c *chart.Canvas, s *profiles.Snapshot, e *profiles.Eff
 	advice := ""
 	switch why, _ := e.Incomparable(); {
 	case words.Deciding(s, e) != nil:
-		text += words.Deciding(s, e).Progress() + "."
+		a := words.Deciding(s, e)
+		text += a.Progress() + "."
+		for i := range a.Rows { // one
+			if far := words.SoFar(&a.Rows[i]); far != "" {
+				text += " An iteration takes " + far + "."
+			}
+		}
 	case words.Replicated(e):
 		r := e.Replica
 		text += fmt.Sprintf("an iteration takes %s ms instead of %s, by the medians of its blocks.",
 			strings.TrimSpace(unit.Milliseconds(r.OnNS)), strings.TrimSpace(unit.Milliseconds(r.OffNS)))
 	case e.Replica != nil && !e.Comparable():
 		text += "its effect on the time is not decided."
+		if far := words.SoFar(e.Replica); far != "" {
+			text += " An iteration took " + far + "."
+		}
 		if ablationOf(p.host, s, e) == replicationOffered {
 			advice = p.host.Keys().Say("Press {replicate|a key}: it is switched back and forth until it is decided, " +
 				"however long that takes.")

@@ -90,6 +90,16 @@ func Replicated(e *profiles.Effect) bool {
 	return e.Replica != nil && e.Replica.Judge() != profiles.Unjudged
 }
 
+// SoFar says how long iterations took with either value of a replication that has no interval: "94.47 ms instead of
+// 31.61, from too few groups to judge"; "" before its first group.
+func SoFar(r *profiles.AblationRow) string {
+	if r == nil || r.Groups == 0 || math.IsNaN(r.OnNS) || r.Judge() != profiles.Unjudged {
+		return ""
+	}
+	return fmt.Sprintf("%s ms instead of %s, from too few groups to judge",
+		strings.TrimSpace(unit.Milliseconds(r.OnNS)), strings.TrimSpace(unit.Milliseconds(r.OffNS)))
+}
+
 // Deciding returns the replication under way of the change of an effect; nil if there is none.
 func Deciding(s *profiles.Snapshot, e *profiles.Effect) *profiles.Ablation {
 	if a := s.Ablation; a != nil && a.Running && a.Replication && a.Of == e.Iteration {
