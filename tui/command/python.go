@@ -189,10 +189,13 @@ func (f *pythonFlags) execute(cmd *cobra.Command, args []string) error {
 		return err
 	case !found:
 		<-p.drained
-		if f.json {
-			why := cmp.Or(p.failure, errors.New("no training loop was found in "+p.name))
-			return errors.Join(p.failure, writeNotBegun(cmd.Context(), cmd.OutOrStdout(), stream.New(1),
+		why := cmp.Or(p.failure, p.unshown, errors.New("no training loop was found in "+p.name))
+		switch {
+		case f.json:
+			return errors.Join(why, writeNotBegun(cmd.Context(), cmd.OutOrStdout(), stream.New(1),
 				outside.Schema(&loop.Greeting{}), outside.Name, why))
+		case f.headless:
+			return why
 		}
 		return p.failure
 	}
