@@ -1,9 +1,11 @@
 package profiles
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
+	"prismtop/profiles/machine"
 	"prismtop/profiles/stats"
 )
 
@@ -175,6 +177,21 @@ type LoadView struct {
 	// Considerable becomes true when others use more than machine.Quiet, and false
 	// when they use less than half of that over five seconds.
 	Considerable bool
+
+	// Whole is the share over the whole run, without its preparation and pauses; WholeKnown is false before half a
+	// second of it, and if it cannot be read.
+	Whole      float64
+	WholeKnown bool
+}
+
+// Disturbed says that other programs took a considerable share of the processors over the whole run; empty if they did
+// not, or it is not known.
+func (v *LoadView) Disturbed() string {
+	if !v.WholeKnown || v.Whole <= machine.Quiet {
+		return ""
+	}
+	return fmt.Sprintf("other programs took %.0f %% of the processors: times may be longer than without them",
+		100*v.Whole)
 }
 
 // OwnCost is the cost of monitoring.

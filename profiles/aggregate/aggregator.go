@@ -126,6 +126,7 @@ type record struct {
 	needs    needs
 	watch    memoryWatch
 	energies energies
+	beside   runLoad
 	alerts   alert.Watch
 
 	skipped, nonFinite int64
@@ -525,7 +526,7 @@ func (a *Aggregator) snapshot(now time.Time) *profiles.Snapshot {
 		IterationTime: a.iterationTime.curve(), Clock: a.clock.curve(), Series: a.followed(),
 		SkippedSteps: a.skipped, NonFinite: a.nonFinite,
 		Pictures: a.pictures, Layers: a.layers, Roofs: a.roofs, Ablation: a.ablation, Compared: a.compared,
-		Batches: a.batches.views(), Caches: a.recent.caches(&a.last), Memory: a.memory, Load: a.loads.view,
+		Batches: a.batches.views(), Caches: a.recent.caches(&a.last), Memory: a.memory, Load: a.loadView(),
 		Sensors: profiles.SensorsView{Sensors: a.sensors, Energy: a.energies.views},
 		Changes: changes, Effects: effects, Notes: slices.Clip(a.notes),
 		Recording: a.recording, Kept: a.kept, Tasks: a.tasks, Output: a.output, Ranks: a.ranks,

@@ -31,6 +31,14 @@ type loads struct {
 	view  profiles.LoadView
 }
 
+// runLoad is the load over the time that a run ran.
+type runLoad struct {
+	taken float64       // seconds of all processors
+	span  time.Duration // that was read
+	until time.Duration // running time at the newest reading
+	begun bool          // there was a reading
+}
+
 // loadMark is a reading.
 type loadMark struct {
 	at time.Time
@@ -126,11 +134,30 @@ func later(a, b time.Time) time.Time {
 // takeLoad handles a reading of the processor time.
 func (a *Aggregator) takeLoad(b *profiles.Load, at time.Time) {
 	known := a.loads.view.Reason == ""
+	a.beside.add(a.loads.marks, b, a.pace.elapsed(at))
 	a.loads.take(at, b.Load)
 	if reason := a.loads.view.Reason; known && reason != "" {
 		a.log = keepNewest(append(a.log, profiles.LogLine{
 			Text: "the load by other programs is unknown, and effects are not checked for it: " + reason}), maxLog)
 	}
+}
+
+// add adds the share since the newest of the marks to that of the run, which has run for so long.
+func (r *runLoad) add(marks []loadMark, b *profiles.Load, ran time.Duration) {
+	if n := len(marks); n > 0 && r.begun && b.Reason == "" && ran > r.until {
+		r.taken += (ran - r.until).Seconds() * b.Since(marks[n-1].Load).Foreign()
+		r.span += ran - r.until
+	}
+	r.until, r.begun = ran, true
+}
+
+// loadView returns the load by other programs, with that over the whole run.
+func (a *Aggregator) loadView() profiles.LoadView {
+	v := a.loads.view
+	if v.WholeKnown = v.Reason == "" && a.beside.span >= loadEvery; v.WholeKnown {
+		v.Whole = a.beside.taken / a.beside.span.Seconds()
+	}
+	return v
 }
 
 // standing reports whether the run is not running while iterations wait for the next

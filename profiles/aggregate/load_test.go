@@ -10,6 +10,7 @@ import (
 	"prismtop/profiles/effect"
 	"prismtop/profiles/machine"
 	"prismtop/profiles/settings"
+	"prismtop/sim/prism/prismtest"
 )
 
 func TestWhatOthersTakeIsTold(t *testing.T) {
@@ -131,5 +132,57 @@ func TestAnAblationTellsWhatOthersTookMeanwhile(t *testing.T) {
 	// 0.02: the ablation begins between two readings.
 	if a := r.run(1, 5, nil).Ablation; !a.ForeignKnown || math.Abs(a.Foreign-0.4/3) > 0.02 {
 		t.Errorf("foreign %v, want 0.4 for one of three seconds", a.Foreign)
+	}
+}
+
+// The share over the whole run is of all of it, and of nothing besides: neither of its preparation nor of its pauses.
+func TestTheShareOfTheWholeRun(t *testing.T) {
+	r := newRig()
+	r.Begin(prismtest.Info(100), settings.Values{})
+	idle := func(seconds int) (s *profiles.Snapshot) {
+		for range 10 * seconds {
+			r.now = r.now.Add(100 * time.Millisecond)
+			s = r.tick()
+		}
+		return s
+	}
+	r.setOthers(0.9)
+	if v := idle(5).Load; v.WholeKnown {
+		t.Errorf("in preparation: %+v", v)
+	}
+	r.State(profiles.Running, "")
+	r.tick()
+	w := &watchedRun{r, t}
+	w.it = prismtest.Progressive()
+	if v := w.run(0.1, 5, nil).Load; v.WholeKnown {
+		t.Errorf("after 0.1 s: %+v", v)
+	}
+	r.setOthers(0.76)
+	w.run(150, 5, nil) // longer than readings are kept
+	r.State(profiles.Paused, "")
+	r.tick()
+	r.setOthers(0)
+	idle(100)
+	r.State(profiles.Running, "")
+	r.tick()
+	v := w.run(50, 5, nil).Load
+	if !v.WholeKnown || math.Abs(v.Whole-0.57) > 0.01 || v.Foreign > 1e-9 || v.Considerable {
+		t.Errorf("76 %% in 150 of 200 s: %+v", v)
+	}
+	if got, want := v.Disturbed(), "other programs took 57 % of the processors: times may be longer than without them"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	r.State(profiles.Finished, "")
+	idle(5)
+	r.setOthers(1)
+	if got := idle(20).Load.Whole; math.Abs(got-v.Whole) > 0.01 {
+		t.Errorf("%v after the end, was %v", got, v.Whole)
+	}
+	r.Begin(prismtest.Info(100), settings.Values{})
+	r.State(profiles.Running, "")
+	r.setOthers(0)
+	w.it = prismtest.Progressive()
+	if v := w.run(4, 5, nil).Load; !v.WholeKnown || v.Whole > 1e-9 || v.Disturbed() != "" {
+		t.Errorf("the next start: %+v", v)
 	}
 }

@@ -32,7 +32,7 @@ func TestSchemas(t *testing.T) {
 			"Summary.state":  {"enum": []string{"preparing", "running", "paused", "finished", "stopped", "failed", "killed", "cut short"}},
 			"Alert.severity": {"enum": []string{"notice", "warning", "critical"}},
 			"Effect.verdict": {"enum": []string{"faster", "slower", "equal", "undecided", "not comparable"}},
-			"Cache.hit_rate": share, "Benchmark.foreign_cpu": share,
+			"Cache.hit_rate": share, "Benchmark.foreign_cpu": share, "Summary.foreign_cpu": share,
 			"Layer.bound": {"enum": []string{"compute", "memory"}},
 		},
 	})

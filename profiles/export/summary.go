@@ -4,6 +4,7 @@ package export
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"io"
 	"time"
@@ -74,6 +75,9 @@ type Summary struct {
 	WallSeconds float64 `json:"wall_seconds"`
 	// WallSecondsInAll is with the parts before the checkpoint; 0 if the run was not resumed, or they are not known.
 	WallSecondsInAll float64 `json:"wall_seconds_in_all,omitempty"`
+	// ForeignCPU is the share of all processors, 0 to 1, used by other programs while the run ran.
+	ForeignCPU       *float64 `json:"foreign_cpu"`
+	ForeignCPUReason string   `json:"foreign_cpu_reason,omitempty"`
 	// ResumedAfter is the number of iterations of earlier parts; 0 for a run that is no part of another.
 	ResumedAfter int64 `json:"resumed_after,omitempty"`
 
@@ -385,6 +389,11 @@ func Summarize(s *profiles.Snapshot, from Source) *Summary {
 	}
 	if from.Cut != "" {
 		sum.State, sum.RecordingReason = from.Cut, from.Why
+	}
+	if s.Load.WholeKnown {
+		sum.ForeignCPU = &s.Load.Whole
+	} else {
+		sum.ForeignCPUReason = cmp.Or(s.Load.Reason, "it was read over less than half a second of the run")
 	}
 	sum.IterationMS, sum.IterationMSReason = spread(s.Whole.Total)
 	if s.Run.Parameters > 0 || s.Index > 0 { // it began

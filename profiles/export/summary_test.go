@@ -43,6 +43,7 @@ func whole(t *testing.T) *profiles.Snapshot {
 			}, Caches: 5 << 20},
 			RSS: 150 << 20, PeakRSS: 212 << 20,
 		},
+		Load: profiles.LoadView{Foreign: 0.5, Known: true, Whole: 0.25, WholeKnown: true},
 	}
 	for series, v := range map[int]float64{
 		prism.SeriesLossOld: 0.00091, prism.SeriesLossNew: 0.00098, prism.SeriesPSNR: 24.25, prism.SeriesSSIM: 0.8125, prism.SeriesRMSE: 4.5,

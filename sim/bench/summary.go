@@ -29,6 +29,7 @@ func (r *Report) Summary(version, preset string, processor machine.CPU) *export.
 	if r.ForeignReason == "" {
 		b.ForeignCPU = &r.Foreign
 	}
+	sum.ForeignCPU, sum.ForeignCPUReason = b.ForeignCPU, b.ForeignCPUReason
 	if len(r.Total) > 0 {
 		b.MinMS["iteration"] = milliseconds(slices.Min(r.Total))
 	}

@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -52,6 +53,9 @@ func (f *runFlags) report(cmd *cobra.Command, show cli.Live, look screen.Options
 	} else {
 		_, writeErr := io.WriteString(out, lines.SummaryWithin(last, terminal.Columns(out)))
 		err = errors.Join(err, writeErr)
+	}
+	if disturbed := last.Load.Disturbed(); disturbed != "" {
+		fmt.Fprintln(cli.Notes(cmd), "prismtop: "+disturbed)
 	}
 	if err == nil && ctx.Err() != nil {
 		return cli.ErrInterrupted

@@ -112,6 +112,20 @@ func TestSummarySaysWhatWasNotMeasuredAndWhy(t *testing.T) {
 	}
 }
 
+// A run whose times other programs disturbed says so once, a quiet one nothing.
+func TestSummarySaysWhatOthersTook(t *testing.T) {
+	s := tuitest.Finished()
+	s.Load = profiles.LoadView{Whole: 0.76, WholeKnown: true}
+	if got, want := SummaryWithin(s, 0), "\n  disturbed    other programs took 76 % of the processors: times may be longer than without them\n"; strings.Count(got, want) != 1 {
+		t.Errorf("the summary lacks %q:\n%s", want, got)
+	}
+	for _, quiet := range []profiles.LoadView{{Whole: 0.05, WholeKnown: true}, {Whole: 0.76}, {Foreign: 0.76, Known: true, Considerable: true}} {
+		if s.Load = quiet; strings.Contains(SummaryWithin(s, 0), "other programs") {
+			t.Errorf("%+v is disturbed", quiet)
+		}
+	}
+}
+
 // The summary says why a run that was left the choice has not used a GPU, and nothing where the user chose.
 func TestSummarySaysWhyNoGPUWasUsed(t *testing.T) {
 	const line = "  device       auto is the CPU: libcuda.so.1 not found\n"

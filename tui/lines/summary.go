@@ -145,6 +145,9 @@ func summary(s *profiles.Snapshot, state string, cores int) string {
 	for _, a := range s.Alerts {
 		line("  %-12s %s", a.Severity, a.What)
 	}
+	if disturbed := s.Load.Disturbed(); disturbed != "" {
+		line("  disturbed    %s", disturbed)
+	}
 	if s.Own.Dropped > 0 {
 		line("  dropped      %s: these numbers lack them", unit.About(s.Own.Dropped, "record", "records"))
 	}

@@ -306,3 +306,30 @@ func TestReportsAreBounded(t *testing.T) {
 		t.Errorf("%d bytes", len(page))
 	}
 }
+
+// busy is a follower of a story during which other programs computed.
+type busy struct{ *report.Writer }
+
+func (b busy) See(s *profiles.Snapshot) {
+	beside := *s
+	beside.Load = profiles.LoadView{Whole: 0.76, WholeKnown: true}
+	b.Writer.See(&beside)
+}
+
+// A report of a run that other programs disturbed says so once, that of another nothing.
+func TestAReportSaysWhatOthersTook(t *testing.T) {
+	const want = "| Other programs | other programs took 76 % of the processors: times may be longer than without them |"
+	for n, follower := range []func(*report.Writer) exporttest.Follower{
+		func(w *report.Writer) exporttest.Follower { return w }, func(w *report.Writer) exporttest.Follower { return busy{w} },
+	} {
+		var b bytes.Buffer
+		w := report.NewMarkdown(&b, from)
+		exporttest.Story{Iterations: 100}.Follow(follower(w))
+		if err := w.Close(0); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Count(b.String(), "Other programs"); got != n || n == 1 && !strings.Contains(b.String(), want) {
+			t.Errorf("%d times, want %d:\n%s", got, n, b.String())
+		}
+	}
+}

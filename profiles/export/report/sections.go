@@ -167,6 +167,9 @@ func (f *facts) overview() section {
 	} else {
 		add("Iteration", "– ("+sum.IterationMSReason+")")
 	}
+	if disturbed := f.newest.Load.Disturbed(); disturbed != "" {
+		add("Other programs", disturbed)
+	}
 	add("Seed", or(sum.Seed, sum.SeedReason, func(v uint64) string { return strconv.FormatUint(v, 10) }))
 	add("Model", or(sum.Model, sum.ModelReason, func(m export.Model) string {
 		return unit.Plural(m.Parameters, "parameter", "parameters")
