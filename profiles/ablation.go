@@ -245,6 +245,25 @@ func (r *AblationRow) Verdict() string {
 	return fmt.Sprintf("needs %d more", stats.SignedRankLeast-r.Groups)
 }
 
+// JudgeQuality returns what the interval allows to say of the quality gained, and whether there is one.
+func (r *AblationRow) JudgeQuality() (f stats.Finding, bounded bool) {
+	width := r.QualityHigh - r.QualityLow
+	bounded = r.QualityGroups > 0 && !math.IsNaN(width) && !math.IsInf(width, 0)
+	return stats.Zero(0).Judge(r.QualityLow, r.QualityHigh), bounded
+}
+
+// Gained returns the quality gained: "−0.82"; of an undecided one "± 0.14", the largest that the interval allows, and
+// "–" without an interval.
+func (r *AblationRow) Gained() string {
+	switch f, bounded := r.JudgeQuality(); {
+	case !bounded:
+		return "–"
+	case f == stats.Undecided:
+		return fmt.Sprintf("± %.2f", stats.Reach(r.QualityLow, r.QualityHigh))
+	}
+	return unit.Signed(r.Quality, 2)
+}
+
 // Bounded returns the verdict with its interval, in the verdict's sense: "saves 12 % [10, 14]".
 func (r *AblationRow) Bounded() string {
 	switch r.Judge() {

@@ -1,6 +1,9 @@
 package profiles
 
-import "testing"
+import (
+	"math"
+	"testing"
+)
 
 // A verdict and its interval have one sign, and a note does not replace the verdict.
 func TestAVerdictAndItsIntervalHaveOneSign(t *testing.T) {
@@ -39,5 +42,22 @@ func TestVerdictsNumbers(t *testing.T) {
 		if got := r.Verdict(); got != want {
 			t.Errorf("3 groups are %q, want %q", got, want)
 		}
+	}
+}
+
+// A gain in quality is a number only where its interval excludes 0.
+func TestAGainIsJudgedByItsInterval(t *testing.T) {
+	for want, r := range map[string]AblationRow{
+		"−0.82":  {Quality: -0.82, QualityLow: -0.9, QualityHigh: -0.7, QualityGroups: 8},
+		"+0.00":  {QualityGroups: 8},
+		"± 0.14": {Quality: 0.02, QualityLow: -0.11, QualityHigh: 0.14, QualityGroups: 14},
+		"–":      {Quality: 11.94, QualityLow: math.Inf(-1), QualityHigh: math.Inf(1), QualityGroups: 3},
+	} {
+		if got := r.Gained(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if got := new(AblationRow).Gained(); got != "–" {
+		t.Errorf("without groups %q", got)
 	}
 }

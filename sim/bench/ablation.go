@@ -11,6 +11,7 @@ import (
 	"prismtop/profiles/machine"
 	"prismtop/profiles/report"
 	"prismtop/profiles/settings"
+	"prismtop/profiles/stats"
 	"prismtop/profiles/unit"
 	"prismtop/sim/ablation"
 	"prismtop/sim/workload"
@@ -118,12 +119,13 @@ func megabytes(r *profiles.AblationRow) string {
 }
 
 func gain(r *profiles.AblationRow) string {
-	if r.QualityGroups == 0 {
-		return "–"
-	}
+	f, bounded := r.JudgeQuality()
 	text := fmt.Sprintf("%+.3f", r.Quality)
-	if math.IsInf(r.QualityHigh, 0) {
-		return text
+	switch {
+	case !bounded:
+		return "–"
+	case f == stats.Undecided:
+		text = "undecided"
 	}
 	return fmt.Sprintf("%s [%+.3f, %+.3f]", text, r.QualityLow, r.QualityHigh)
 }

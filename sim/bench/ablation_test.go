@@ -92,6 +92,20 @@ func TestTheQualitysColumnIsTheWorkloads(t *testing.T) {
 	}
 }
 
+// A gain without an interval, or with one that holds 0, is no number.
+func TestAGainThatIsUndecidedIsNoNumber(t *testing.T) {
+	inf := math.Inf(1)
+	for want, r := range map[string]profiles.AblationRow{
+		"–":                          {Quality: 11.94, QualityLow: -inf, QualityHigh: inf, QualityGroups: 3},
+		"undecided [-0.110, +0.140]": {Quality: 0.02, QualityLow: -0.11, QualityHigh: 0.14, QualityGroups: 14},
+		"-0.820 [-0.900, -0.700]":    {Quality: -0.82, QualityLow: -0.9, QualityHigh: -0.7, QualityGroups: 8},
+	} {
+		if got := gain(&r); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestAblationCanBeInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	_, _, err := Ablation(ctx, workloads.PRISM(workloads.Devices{}), smallField(t), ablation.Options{Rounds: 1000}, func(*profiles.Ablation) { cancel() })

@@ -429,7 +429,7 @@ func intervalCell(r *profiles.AblationRow) (string, theme.Style) {
 }
 
 func qualityIntervalCell(r *profiles.AblationRow) (string, theme.Style) {
-	if r.QualityGroups == 0 || math.IsNaN(r.QualityLow) || math.IsInf(r.QualityHigh, 0) {
+	if _, bounded := r.JudgeQuality(); !bounded {
 		return "–", theme.Faint
 	}
 	return "[" + unit.Signed(r.QualityLow, 2) + "," + unit.Signed(r.QualityHigh, 2) + "]", theme.Faint
@@ -449,16 +449,13 @@ func memoryCell(r *profiles.AblationRow) (string, theme.Style) {
 }
 
 func qualityCell(r *profiles.AblationRow, better profiles.Direction) (string, theme.Style) {
-	if r.QualityGroups == 0 || math.IsNaN(r.Quality) {
-		return "–", theme.Faint
-	}
 	style := theme.Faint
-	switch f := stats.Zero(0).Judge(r.QualityLow, r.QualityHigh); {
-	case better == profiles.NoBetter:
+	switch f, bounded := r.JudgeQuality(); {
+	case !bounded, better == profiles.NoBetter:
 	case f == stats.Above && better == profiles.MoreIsBetter, f == stats.Below && better == profiles.LessIsBetter:
 		style = theme.Good
 	case f.Excluded():
 		style = theme.Bad
 	}
-	return unit.Signed(r.Quality, 2), style
+	return r.Gained(), style
 }
