@@ -47,6 +47,7 @@ type Info struct {
 	UnitMany   string    `json:"units_are,omitempty"` // "samples"
 	Done       int       `json:"units_done"`
 	Units      int       `json:"units"`
+	Stage      string    `json:"stage,omitempty"` // of a run that is not in its units, "initialising"
 	Iterations int64     `json:"iterations"`
 	Seconds    float64   `json:"seconds"` // running time
 	Screens    int       `json:"screens"` // that show it

@@ -197,7 +197,7 @@ func TestServeShowsTheSessions(t *testing.T) {
 	x, client := s.login("operator")
 	x.See("sessions", "no session on this machine", "operator of the test, operator")
 	run := detached(t)
-	x.See(run.ID, "running", "0/40 samples")
+	x.See(run.ID, "running", "sample 1/40")
 	x.Press("enter")
 	x.See("sample  1/40")
 	x.Press("D")

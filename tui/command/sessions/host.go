@@ -152,6 +152,9 @@ func (h *Host) info(s *profiles.Snapshot, recorded string) attach.Info {
 	i.State, i.Workload, i.Object, i.Unit = s.State.String(), s.Run.Schema.Workload, s.Run.Object, s.Run.Schema.Unit.One
 	i.UnitMany = s.Run.Schema.Unit.Many
 	i.Done, i.Units, i.Iterations = s.UnitsEnded(), s.Run.AllUnits(), s.Index
+	if !s.InUnits() {
+		i.Stage = s.Stage()
+	}
 	i.Seconds = max(s.Elapsed, s.InAll()).Seconds()
 	return i
 }

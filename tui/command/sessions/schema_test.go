@@ -64,13 +64,17 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// One unit of work is told in the singular.
+// The list counts the unit under way, as the header does; one unit of work is told in the singular.
 func TestRowsCountUnits(t *testing.T) {
 	of := attach.Info{Unit: "epoch", UnitMany: "epochs", Done: 1, Iterations: 70}
 	several := of
 	several.Units = 4
-	rows := Rows([]attach.Found{{Path: "a.sock", Info: of}, {Path: "b.sock", Info: several}})
-	if rows[0].Progress != "1 epoch, iter 70" || rows[1].Progress != "1/4 epochs, iter 70" {
-		t.Errorf("%q, %q", rows[0].Progress, rows[1].Progress)
+	before, over := several, several
+	before.Stage, over.Done = "initialising", 4
+	for want, i := range map[string]attach.Info{"1 epoch, iter 70": of, "epoch 2/4, iter 70": several,
+		"initialising, iter 70": before, "epoch 4/4, iter 70": over} {
+		if rows := Rows([]attach.Found{{Path: "a.sock", Info: i}}); rows[0].Progress != want {
+			t.Errorf("%q, want %q", rows[0].Progress, want)
+		}
 	}
 }

@@ -125,8 +125,10 @@ func Rows(found []attach.Found) (rows []sessions.Row) {
 		case i.Unit == "":
 		case i.Units == 0: // their number is not known
 			progress = fmt.Sprintf("%s, iter %d", unit.Plural(i.Done, i.Unit, i.UnitMany), i.Iterations)
-		default:
-			progress = fmt.Sprintf("%d/%s, iter %d", i.Done, unit.Plural(i.Units, i.Unit, i.UnitMany), i.Iterations)
+		case i.Stage != "":
+			progress = fmt.Sprintf("%s, iter %d", visible.Text(i.Stage), i.Iterations)
+		default: // the one under way, as in the header
+			progress = fmt.Sprintf("%s %d/%d, iter %d", i.Unit, min(i.Done+1, i.Units), i.Units, i.Iterations)
 		}
 		rows = append(rows, sessions.Row{
 			ID: i.ID, State: i.State, Object: i.Object, Progress: progress,
