@@ -71,8 +71,7 @@ func (f *recordFlags) check(ctx context.Context, flags *pflag.FlagSet, from *sim
 	}
 	folder := filepath.Dir(f.file)
 	if err := cli.Writable(folder); err != nil {
-		return cli.Refused(fmt.Errorf("flag --record: %s: the folder %s cannot be written: %w", f.file, folder,
-			cli.Bare(err)))
+		return cli.Refused(fmt.Errorf("flag --record: %s: %w", f.file, err))
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func (o *outputFolder) take(paths []string, replace bool) error {
 		return fmt.Errorf("flag --output: %s is a file: must be a folder", o.path)
 	}
 	if err := cli.Writable(o.path); err != nil {
-		return cli.Refused(fmt.Errorf("flag --output: the folder %s cannot be written: %w", o.path, cli.Bare(err)))
+		return cli.Refused(fmt.Errorf("flag --output: %w", err))
 	}
 	for _, path := range paths {
 		if err := o.mkdir(filepath.Dir(path)); err != nil {

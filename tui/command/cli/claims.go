@@ -186,9 +186,8 @@ func WritableFiles(flag, given, base string, paths ...string) error {
 	if folder == "" {
 		folder = "."
 	}
-	if err := Writable(folder); err != nil {
-		return Refused(fmt.Errorf("flag --%s: %q: the folder %s cannot be written: %w", flag, given,
-			filepath.Clean(folder), Bare(err)))
+	if err := Writable(filepath.Clean(folder)); err != nil {
+		return Refused(fmt.Errorf("flag --%s: %q: %w", flag, given, err))
 	}
 	for _, path := range append([]string{given}, paths...) {
 		target, err := atomicfile.Target(path)
@@ -197,8 +196,7 @@ func WritableFiles(flag, given, base string, paths ...string) error {
 		}
 		if behind := filepath.Dir(target); behind != filepath.Dir(path) { // the target of a link
 			if err := Writable(behind); err != nil {
-				return Refused(fmt.Errorf("flag --%s: %s leads to the folder %s, which cannot be written: %w", flag,
-					path, behind, Bare(err)))
+				return Refused(fmt.Errorf("flag --%s: %s leads elsewhere: %w", flag, path, err))
 			}
 		}
 		info, err := os.Stat(target)
@@ -212,11 +210,14 @@ func WritableFiles(flag, given, base string, paths ...string) error {
 	return nil
 }
 
-// Writable checks whether a file can be created in a folder.
+// Writable checks whether a file can be created in a folder. Its error names the folder.
 func Writable(folder string) error {
 	probe, err := os.CreateTemp(folder, ".prismtop-*")
-	if err != nil {
-		return err
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("the folder %s does not exist", folder)
+	case err != nil:
+		return fmt.Errorf("the folder %s cannot be written: %w", folder, Bare(err))
 	}
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -165,7 +164,7 @@ func (l *library) Taken(format, to string) (taken []string, err error) {
 	}
 	for _, path := range target.Files() {
 		if err := cli.Writable(filepath.Dir(path)); err != nil {
-			return nil, fmt.Errorf("the folder %s cannot be written: %w", filepath.Dir(path), cli.Bare(err))
+			return nil, err
 		}
 		switch _, err := os.Lstat(path); {
 		case err == nil:
