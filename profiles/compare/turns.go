@@ -195,6 +195,15 @@ func (t *Turns) choose() (n int) {
 	return n
 }
 
+// Whole returns how many rounds of the newest start are complete in the kind of iterations of which most are.
+func (t *Turns) Whole() (n int) {
+	newest := t.starts[len(t.starts)-1]
+	for _, k := range newest.sides[0].schema.Kinds {
+		n = max(n, len(newest.read(k.Name, &column{group: Speed})))
+	}
+	return n
+}
+
 // judge judges the rows of the columns, whose intervals each miss with a chance. They are the wider of
 // two: the signed-rank interval of all quartets' differences, whose order is random, so that a drift is as
 // likely to favour either side; and Student's of the starts, because two processes of one program differ,

@@ -70,7 +70,10 @@ func Compare(ctx context.Context, o Options) (*compare.Comparison, error) {
 	}
 	defer os.RemoveAll(folder)
 	c := comparing{Options: o, order: rand.New(rand.NewPCG(o.Seed, 1))}
-	for n := range o.Starts {
+	if o.Turn == 0 { // its length may be chosen anew
+		c.more = o.Starts
+	}
+	for n := 0; n < c.Starts; n++ {
 		if err := c.start(ctx, filepath.Join(folder, strconv.Itoa(n)), n); err != nil {
 			return nil, err
 		}
@@ -83,6 +86,7 @@ type comparing struct {
 	Options
 	order   *rand.Rand
 	done    int // rounds
+	more    int // starts that may be added
 	turns   compare.Turns
 	samples [2][]*compare.Sample
 }
@@ -115,7 +119,8 @@ func (c *comparing) start(ctx context.Context, folder string, n int) error {
 		longest = max(longest, median)
 	}
 	c.settle(longest)
-	schedule, err := c.alternate(ctx, running, (n+1)*c.Rounds/c.Starts-n*c.Rounds/c.Starts)
+	rounds := (n+1)*c.Rounds/c.Starts - n*c.Rounds/c.Starts
+	schedule, err := c.alternate(ctx, running, rounds)
 	if err != nil {
 		return err
 	}
@@ -124,7 +129,22 @@ func (c *comparing) start(ctx context.Context, folder string, n int) error {
 			return err
 		}
 	}
-	return c.read(ctx, recordings, schedule)
+	if err := c.read(ctx, recordings, schedule); err != nil {
+		return err
+	}
+	c.makeUp(rounds)
+	return nil
+}
+
+// makeUp has another start make up for the newest one, with longer turns, if a quarter of its rounds or more are not
+// whole: where many programs wait for the processors, one is left with few iterations in a turn.
+func (c *comparing) makeUp(rounds int) {
+	if c.more > 0 && 4*c.turns.Whole() < 3*rounds {
+		c.more--
+		c.Starts++
+		c.Rounds += rounds
+		c.Turn = min(2*c.Turn, longestTurn)
+	}
 }
 
 // found returns the path of a program: of a file, or of a command that the shell would find.

@@ -206,6 +206,23 @@ func TestTheChoiceOfTurnsAndRounds(t *testing.T) {
 	}
 }
 
+// A start whose rounds are not whole is made up for by another one with longer turns, as many times as there are starts;
+// a length of turns that was asked for stays.
+func TestStartsWithTooShortTurnsAreMadeUpFor(t *testing.T) {
+	for _, c := range []struct{ more, starts, rounds int }{{0, 4, 12}, {1, 5, 15}, {4, 6, 18}} {
+		o := comparing{Options: Options{Starts: 4, Rounds: 12, Turn: shortestTurn}, more: c.more}
+		for range 2 {
+			o.turns.Start(make([]compare.Quartet, 3)) // in which nothing was recorded
+			o.makeUp(3)
+		}
+		want := shortestTurn << (c.starts - 4)
+		if o.Starts != c.starts || o.Rounds != c.rounds || o.Turn != want {
+			t.Errorf("%d may be added: %d starts with %d rounds of turns of %s, want %d, %d and %s", c.more, o.Starts, o.Rounds,
+				o.Turn, c.starts, c.rounds, want)
+		}
+	}
+}
+
 // However it ends, no program is left behind, and no file.
 func TestAnInterruptedComparisonLeavesNothingBehind(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())

@@ -52,7 +52,7 @@ func compareBuildsCommand() *cobra.Command {
 		"processes of one program differ too, which 1 leaves out of account")
 	flags.DurationVar(&f.length, "time", 0, "length of all rounds, as 2m, in place of --rounds")
 	flags.DurationVar(&f.options.Turn, "turn", 250*time.Millisecond,
-		"length of a turn, which needs six iterations or more")
+		"length of a turn, which needs four iterations or more")
 	f.out.Register(flags)
 	return cmd
 }
