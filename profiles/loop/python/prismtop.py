@@ -46,9 +46,8 @@ FOUND = [("data", "waiting for the DataLoader"), ("prepare", "from the batch to 
 # model, an iterator that is exhausted, the last local gradient of several ranks. An interval between two moments belongs to a phase.
 # All from F0 on do more than to end an interval.
 D0, D1, F1, B0, O0, O1, G, E1, F0, B1, E0, X = range(12)
-# What else goes into the list of moments, each with a value: F0 of a pass without gradients, B1 inside the optimizer's step, a
-# batch, a loss, items and place of a step, a logged value, flags, the end of a step and of prismtop's own work at a boundary,
-# the beginning of an epoch.
+# What else goes into the list of moments, each with a value: F0 of a pass without gradients, B1 inside the optimizer's step, a batch, a loss,
+# items and place of a step, a logged value, flags, the end of a step and of prismtop's own work at a boundary, the beginning of an epoch.
 NO_GRAD, CLOSURE, BATCH, LOST, ITEMS, PLACE, LOGGED, FLAG, STEPPED, OWN, EPOCH = range(12, 23)
 ENTER, LEAVE = 32, 64  # of a declared phase: and its index
 LAG = 100_000_000  # records of short steps are published together, while the code for it is in the processor's caches
@@ -343,7 +342,7 @@ class Loop:
         told = self.ring is not None and self.unit >= 0 and self.unit_steps > 0
         if told:
             self.ring.put(UNIT, self.step - 1, t, [("ii", 48, self.unit, self.unit_steps), ("d", 56, self.unit_items), (f"{MOST_SERIES}d", 320, *values)])
-        self.unit_steps, self.unit_items = 0, 0.0
+        self.unit_steps, self.unit_items, self.logged = 0, 0.0, self.logged and max(self.logged, 1 + told)  # 2: and told
         return told
 
     def between(self, t):
@@ -646,7 +645,7 @@ class Loop:
         try:
             self.count()
             self.fold()
-            if not (self.exhausted and self.end_unit(self.mark, self.values)) and self.logged:  # of no epoch
+            if not (self.exhausted and self.end_unit(self.mark, self.values)) and self.logged == 1:  # of no epoch
                 self.ring.put(UNIT, self.step - 1, now(), [("ii", 48, -1, 0), (f"{MOST_SERIES}d", 320, *self.values)])
             if self.dirty:
                 self.greet()
