@@ -213,10 +213,10 @@ func WritableFiles(flag, given, base string, paths ...string) error {
 // Writable checks whether a file can be created in a folder. Its error names the folder.
 func Writable(folder string) error {
 	probe, err := os.CreateTemp(folder, ".prismtop-*")
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	switch _, missing := os.Stat(folder); {
+	case errors.Is(missing, fs.ErrNotExist):
 		return fmt.Errorf("the folder %s does not exist", folder)
-	case err != nil:
+	case err != nil: // also where a folder that is there says that a file is not, as /proc does
 		return fmt.Errorf("the folder %s cannot be written: %w", folder, Bare(err))
 	}
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
