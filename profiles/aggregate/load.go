@@ -142,7 +142,7 @@ func (a *Aggregator) takeLoad(b *profiles.Load, at time.Time) {
 	}
 }
 
-// add adds the share since the newest of the marks to that of the run, which has run for so long.
+// add weighs the share since the newest mark by the time the run ran meanwhile; ran is its running time so far.
 func (r *runLoad) add(marks []loadMark, b *profiles.Load, ran time.Duration) {
 	if n := len(marks); n > 0 && r.begun && b.Reason == "" && ran > r.until {
 		r.taken += (ran - r.until).Seconds() * b.Since(marks[n-1].Load).Foreign()

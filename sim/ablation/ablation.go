@@ -316,9 +316,9 @@ func (s *Schedule) extend() {
 // End ends the ablation and records the reason; later reasons are ignored. A replication that was not judged yet is
 // judged once, with the chance to miss that its looks would have had.
 func (s *Schedule) End(why string) {
-	if r := &s.rows[0]; s.replication && !s.Done() && r.Judge() == profiles.Unjudged {
-		r.lookLast()
-		r.unbias(r.Groups)
+	if s.replication && !s.Done() && s.rows[0].Judge() == profiles.Unjudged {
+		s.rows[0].lookLast()
+		s.rows[0].unbias(s.rows[0].Groups)
 	}
 	s.timing.End(why)
 }

@@ -481,6 +481,14 @@ func TestAPressOfASlowRunHasTheTimeOfItsFirstLook(t *testing.T) {
 	}
 }
 
+// A schedule without anything to compare ends at once, and says so.
+func TestNothingToCompareEndsAtOnce(t *testing.T) {
+	s := Compare(baseline(t), nil, Options{Seed: 1})
+	if v := s.View(); !s.Done() || v.Ended != "nothing can be compared under these settings" || len(v.Rows) > 0 {
+		t.Errorf("%+v", v)
+	}
+}
+
 // A replication that is stopped before its first look is judged by what it has, if that suffices.
 func TestAStoppedReplicationIsJudged(t *testing.T) {
 	for groups, want := range map[int]profiles.Judgement{5: profiles.Unjudged, 6: profiles.Costs, 8: profiles.Costs} {
