@@ -8,7 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+
+	"prismtop/tui/chart"
 	"prismtop/tui/ptytest"
+	"prismtop/tui/theme"
 )
 
 func TestOutputNeverBlocksAndKeepsOrder(t *testing.T) {
@@ -74,6 +79,16 @@ func TestOutputGivesUpOnAStuckTerminal(t *testing.T) {
 type gone struct{}
 
 func (gone) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
+// Bubble Tea may open the screen, and a program draw, before the terminal has told its size.
+func TestOutputDrawsBeforeThereIsASize(t *testing.T) {
+	o := NewOutput(io.Discard)
+	defer o.Close(time.Second)
+	if _, err := io.WriteString(o, ansi.SetModeAltScreenSaveCursor); err != nil {
+		t.Fatal(err)
+	}
+	o.Frame(new(chart.Canvas), theme.New(colorprofile.ANSI256, true, false))
+}
 
 func TestOutputReportsALostTerminal(t *testing.T) {
 	o := NewOutput(gone{})

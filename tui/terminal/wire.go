@@ -42,7 +42,8 @@ func (s *Wire) Synchronize() { s.sync = true }
 // until the next call.
 func (s *Wire) Frame(frame *chart.Canvas, t *theme.Theme) []byte {
 	w, h := frame.Size()
-	whole := s.w != w || s.h != h || !s.ready || s.theme != t && *s.theme != *t
+	// The terminal may have been cleared, and so be ready, before there was a frame or a size.
+	whole := s.w != w || s.h != h || !s.ready || s.theme == nil || *s.theme != *t
 	if whole {
 		s.w, s.h, s.theme, s.rows = w, h, t, make([]row, h)
 	}
