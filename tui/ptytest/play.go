@@ -20,7 +20,7 @@ import (
 //
 //	terminal 120x40          a terminal of that size
 //	start PROGRAM ARGS…      starts a program on it
-//	see TEXT…                waits until the screen has shown each text
+//	see TEXT…                waits until each text is on the screen, or has scrolled off the normal one
 //	gone TEXT…               waits until the screen shows none of them
 //	press KEY…               presses keys, by name (a, enter, ctrl+z) or as text
 //	idle                     waits until the output of the program settles

@@ -288,6 +288,21 @@ func (x *Terminal) Traffic() (bytes, bursts int64) {
 	return x.bytes, x.bursts
 }
 
+// Said returns the text that has left the top of the normal screen, and below it the text on the screen.
+func (x *Terminal) Said() string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	screen := x.emulator.String()
+	if x.emulator.IsAltScreen() {
+		return screen
+	}
+	var b strings.Builder
+	for _, line := range x.emulator.Scrollback().Lines() {
+		b.WriteString(line.String() + "\n")
+	}
+	return b.String() + screen
+}
+
 // until waits for a condition on the screen's text.
 func (x *Terminal) until(what string, ok func(screen string) bool) {
 	x.t.Helper()
@@ -298,11 +313,12 @@ func (x *Terminal) until(what string, ok func(screen string) bool) {
 	}
 }
 
-// See waits until the screen has shown all texts, one after another.
+// See waits until all texts were seen, one after another. On the normal screen a text may have scrolled away: how much
+// a program prints after it depends on what else the machine does.
 func (x *Terminal) See(texts ...string) {
 	x.t.Helper()
 	for _, text := range texts {
-		x.until("«"+text+"»", func(screen string) bool { return strings.Contains(screen, text) })
+		x.until("«"+text+"»", func(string) bool { return strings.Contains(x.Said(), text) })
 	}
 }
 
