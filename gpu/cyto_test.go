@@ -22,7 +22,7 @@ import (
 	"prismtop/profiles/stream"
 	"prismtop/sim"
 	"prismtop/sim/cyto/benchmark"
-	"prismtop/sim/cyto/experiment"
+	"prismtop/sim/cyto/im2im"
 	"prismtop/sim/cyto/tasks"
 	"prismtop/sim/nn"
 	"prismtop/sim/verify"
@@ -59,7 +59,7 @@ func machineOf(o emulator.Options) (workloads.Devices, *emulator.Driver) {
 func cellsOf(t *testing.T, d workloads.Devices, sets ...string) (workload.Task, settings.Values, error) {
 	t.Helper()
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	v, _, err := preset.Resolve(preset.Sources{Shelves: preset.Shelves{experiment.Presets()}, Sets: append(cells[:len(cells):len(cells)], sets...)})
+	v, _, err := preset.Resolve(preset.Sources{Shelves: preset.Shelves{im2im.Presets()}, Sets: append(cells[:len(cells):len(cells)], sets...)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,14 +85,14 @@ func cellLosses(t *testing.T, task workload.Task, most int) (all []float64) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, rec.Series[experiment.SeriesLoss])
-		for _, phase := range []profiles.Phase{experiment.PhaseForward, experiment.PhaseBackward, experiment.PhaseOptimizer} {
+		all = append(all, rec.Series[im2im.SeriesLoss])
+		for _, phase := range []profiles.Phase{im2im.PhaseForward, im2im.PhaseBackward, im2im.PhaseOptimizer} {
 			if rec.Phases[phase] <= 0 {
 				t.Errorf("phase %d has no time", phase)
 			}
 		}
 		if out.Finished {
-			return append(all, out.Measured[experiment.SeriesSimilarity])
+			return append(all, out.Measured[im2im.SeriesSimilarity])
 		}
 	}
 	return all
@@ -132,7 +132,7 @@ func TestCellsOnAGPUFollowTheProcessors(t *testing.T) {
 		if err != nil || !out.UnitEnded {
 			t.Fatal(out, err)
 		}
-		return out.Measured[experiment.SeriesSimilarity]
+		return out.Measured[im2im.SeriesSimilarity]
 	}
 	d, _ := machineOf(emulator.Options{})
 	if got, want := similarity(d, "cuda"), similarity(d, "cpu"); math.Abs(got-want) > 0.02 {
@@ -198,7 +198,7 @@ func TestCellsOutliveTheirGPU(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Setenv("XDG_STATE_HOME", t.TempDir())
 			d, driver := machineOf(emulator.Options{Devices: make([]emulator.DeviceOptions, 2)})
-			v, _, err := preset.Resolve(preset.Sources{Shelves: preset.Shelves{experiment.Presets()}, Sets: slices.Concat(cells, tt.sets, []string{"device=cuda"})})
+			v, _, err := preset.Resolve(preset.Sources{Shelves: preset.Shelves{im2im.Presets()}, Sets: slices.Concat(cells, tt.sets, []string{"device=cuda"})})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,8 +8,8 @@ import (
 	"prismtop/gpu/cuda"
 	"prismtop/gpu/driver"
 	"prismtop/gpu/driver/installed"
+	"prismtop/gpu/kernels"
 	"prismtop/gpu/nvml"
-	"prismtop/gpu/ptx"
 	"prismtop/profiles/machine"
 	"prismtop/sim/nn"
 )
@@ -95,7 +95,7 @@ func lacks(capability string) string {
 	if _, err := fmt.Sscanf(capability, "%d.%d", &major, &minor); err != nil {
 		return "its compute capability is unknown"
 	}
-	if _, err := ptx.For(10*major + minor); err != nil {
+	if _, err := kernels.For(10*major + minor); err != nil {
 		return err.Error()
 	}
 	return ""

@@ -19,11 +19,11 @@ const module = "prismtop"
 // A room is one package, or with "/..." a folder's packages but for those with a room of their own.
 // The first line is for tests and generators: nothing imports it.
 const layers = `
-	gpu/emulator/... gpu/library/librarytest gpu/ptx/gen profiles/await/awaittest profiles/export/exporttest profiles/export/schematest profiles/loop/looptest profiles/profilestest sim/cpu/vec/internal/gen/... sim/cpu/vec/internal/vectest sim/nn/nntest/... sim/npy/npytest sim/prism/prismtest tui/tuitest tui/ptytest
+	gpu/emulator/... gpu/library/librarytest gpu/kernels/gen profiles/await/awaittest profiles/export/exporttest profiles/export/schematest profiles/loop/looptest profiles/profilestest sim/cpu/vec/internal/gen/... sim/cpu/vec/internal/vectest sim/nn/nntest/... sim/npy/npytest sim/prism/prismtest tui/tuitest tui/ptytest
 	tui/screenshot .
 	tui/command
 	tui/command/bench tui/command/runs tui/command/sessions
-	tui/command/cli tui/command/page
+	tui/command/cli tui/command/helptext
 	sim/workloads sim/bench/suite sim/verify/... gpu gpu/check gpu/monitor
 	sim/bench/executor
 	sim/bench sim/bench/builds sim/bench/peer sim/ptycho/throughput
@@ -34,7 +34,7 @@ const layers = `
 	sim/npy sim/tiff
 	profiles/attach
 	profiles/recording/replay profiles/stream profiles/export/files
-	profiles/aggregate profiles/compare/files profiles/export/report
+	profiles/aggregate profiles/compare/recorded profiles/export/runreport
 	profiles/export/figure
 	profiles/effect profiles/alert profiles/watching profiles/adviser profiles/recording profiles/export profiles/export/digest profiles/export/openmetrics profiles/export/steps profiles/export/table profiles/export/tensorboard profiles/export/trace
 	tui/screen tui/lines
@@ -50,7 +50,7 @@ const layers = `
 	profiles/history profiles/kineto profiles/preset sim/cpu/square sim/cpu/pairconv sim/cpu/winograd sim/cpu/telescope
 	sim/cpu/banded sim/cpu/fft sim/cpu/volume
 	profiles/settings profiles/loop profiles/report sim/nn sim/nn/fold sim/cpu/vec/... gpu/driver/installed
-	profiles/atomicfile profiles/inputfile sim/cpu/features sim/tensor gpu/driver/... gpu/nvml gpu/ptx
+	profiles/atomicfile profiles/inputfile sim/cpu/features sim/tensor gpu/driver/... gpu/nvml gpu/kernels
 	profiles/machine profiles/stats profiles/unit profiles/visible profiles/await gpu/library gpu/driver
 `
 
@@ -80,7 +80,7 @@ var owners = map[string]string{
 	"golang.org/x/image/vector":           "profiles/export/figure",
 	"golang.org/x/image/tiff/lzw":         "sim/tiff",
 	"golang.org/x/image/ccitt":            "sim/tiff",
-	"github.com/klauspost/compress/zstd":  "sim/tiff gpu/ptx",
+	"github.com/klauspost/compress/zstd":  "sim/tiff gpu/kernels",
 	"github.com/pierrec/lz4/v4":           "sim/cyto/stack",
 	"charm.land/ssh":                      "tui/serve",
 	"charm.land/wish/v2":                  "tui/serve",
@@ -246,7 +246,7 @@ func TestViolationsAreFound(t *testing.T) {
 
 		{"gpu/cuda", "sim/nn", ""},
 		{"sim/workloads", "sim/prism", ""},
-		{"sim/cyto/benchmark", "sim/cyto/experiment", ""},
+		{"sim/cyto/benchmark", "sim/cyto/im2im", ""},
 		{"profiles/aggregate", "profiles/effect", ""},
 		{"tui/command", "gpu", ""},
 		{"tui/command", "sim", ""},

@@ -12,7 +12,7 @@ import (
 	"unsafe"
 
 	"prismtop/gpu/driver"
-	"prismtop/gpu/ptx"
+	"prismtop/gpu/kernels"
 )
 
 // Options configure the measurements.
@@ -106,7 +106,7 @@ type measurement struct {
 	device  driver.Device
 	context driver.Context
 	stream  driver.Stream
-	set     ptx.Set
+	set     kernels.Set
 	modules []driver.Module
 	kernels map[string]driver.Function // those of roofs.cu
 	buffers [2]driver.Pointer
@@ -134,7 +134,7 @@ func (m *measurement) open() error {
 	}
 	m.report.Capability, m.report.Multi, m.report.Memory.L2 = fmt.Sprintf("%d.%d", values[0], values[1]), values[2],
 		int64(values[3])
-	if m.set, err = ptx.For(10*values[0] + values[1]); err != nil {
+	if m.set, err = kernels.For(10*values[0] + values[1]); err != nil {
 		return err
 	}
 	m.report.Set = m.set.Name

@@ -10,7 +10,7 @@ import (
 	"prismtop/gpu/driver"
 	"prismtop/gpu/driver/installed"
 	"prismtop/gpu/emulator"
-	"prismtop/gpu/ptx"
+	"prismtop/gpu/kernels"
 )
 
 func TestADeviceIsMeasured(t *testing.T) {
@@ -20,9 +20,9 @@ func TestADeviceIsMeasured(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		set, _ := ptx.For(capability)
+		set, _ := kernels.For(capability)
 		modules, _ := set.Modules()
-		if r.Name != "Card" || r.Set != set.Name || len(r.Modules) != len(slices.DeleteFunc(modules, func(m ptx.Module) bool { return len(m.Kernels()) == 0 })) || r.Memory.Total != 64<<20 || r.Memory.Free <= 0 {
+		if r.Name != "Card" || r.Set != set.Name || len(r.Modules) != len(slices.DeleteFunc(modules, func(m kernels.Module) bool { return len(m.Kernels()) == 0 })) || r.Memory.Total != 64<<20 || r.Memory.Free <= 0 {
 			t.Errorf("capability %d: %+v", capability, r)
 		}
 		for _, m := range r.Modules {

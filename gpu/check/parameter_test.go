@@ -6,13 +6,13 @@ import (
 	"testing"
 	"unsafe"
 
-	"prismtop/gpu/ptx"
+	"prismtop/gpu/kernels"
 )
 
 // The struct that Go passes to the kernels has the size that they were compiled for.
 func TestParameterHasTheSizeOfTheKernels(t *testing.T) {
 	size := fmt.Sprintf("[%d]", unsafe.Sizeof(roofP{}))
-	for _, set := range ptx.Sets() {
+	for _, set := range kernels.Sets() {
 		modules, err := set.Modules()
 		if err != nil {
 			t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 	"sync"
 
 	"prismtop/gpu/driver"
-	"prismtop/gpu/ptx"
+	"prismtop/gpu/kernels"
 	"prismtop/sim/nn"
 )
 
@@ -47,7 +47,7 @@ type Backend struct {
 	copies  driver.Stream // see executable.after
 	fork    driver.Event  // likewise
 	joined  driver.Event
-	set     ptx.Set
+	set     kernels.Set
 	name    string
 	uuid    string // "GPU-…", empty if unknown
 	multi   int    // multiprocessors
@@ -114,7 +114,7 @@ func (b *Backend) open() error {
 		}
 	}
 	b.multi = attributes[2]
-	if b.set, err = ptx.For(10*attributes[0] + attributes[1]); err != nil {
+	if b.set, err = kernels.For(10*attributes[0] + attributes[1]); err != nil {
 		return fmt.Errorf("%s: %w", b.name, err)
 	}
 	modules, err := b.set.Modules()

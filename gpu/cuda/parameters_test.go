@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"prismtop/gpu/ptx"
+	"prismtop/gpu/kernels"
 )
 
 // parameters are the Go twins of the kernels' parameters, by the kernel's name or, with a star, the first part of it.
@@ -43,7 +43,7 @@ var entry = regexp.MustCompile(`\.visible \.entry (\w+)\(\s*\.param \.align \d+ 
 // The structs that Go passes to the kernels have the sizes that the kernels were compiled for.
 func TestParametersHaveTheSizesOfTheKernels(t *testing.T) {
 	used := map[string]bool{}
-	for _, set := range ptx.Sets() {
+	for _, set := range kernels.Sets() {
 		modules, err := set.Modules()
 		if err != nil {
 			t.Fatal(err)

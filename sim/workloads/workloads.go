@@ -12,7 +12,7 @@ import (
 	"prismtop/sim/cpu"
 	"prismtop/sim/curve"
 	"prismtop/sim/cyto/benchmark"
-	"prismtop/sim/cyto/experiment"
+	"prismtop/sim/cyto/im2im"
 	"prismtop/sim/learning"
 	"prismtop/sim/prism"
 	"prismtop/sim/ptycho"
@@ -49,7 +49,7 @@ var All = []Workload{
 	{training.Presets(), training.Schema, func(d Devices) workload.Maker { return ptychoTraining(d) }, training.Suffixes, nil, false, ""},
 	{inference.Presets(), inference.Schema, func(d Devices) workload.Maker { return Ptycho(d) }, inference.Suffixes, always("an inference of ptycho"), false, ""},
 	{benchmark.Presets(), benchmark.Schema, func(d Devices) workload.Maker { return CytoTasks(d) }, nil, always("a list of tasks"), true, ""},
-	{experiment.Presets(), experiment.Schema, func(d Devices) workload.Maker { return Cyto(d) }, experiment.Suffixes, predictions, false, ""},
+	{im2im.Presets(), im2im.Schema, func(d Devices) workload.Maker { return Cyto(d) }, im2im.Suffixes, predictions, false, ""},
 }
 
 // Add adds a workload that is known at run time only, of which this process has one run. It must be called before that
@@ -63,7 +63,7 @@ func always(name string) func(settings.Values) string {
 
 // predictions is the Stateless of cyto, whose trainings have a state.
 func predictions(v settings.Values) string {
-	if experiment.From(v).Mode == experiment.Predict {
+	if im2im.From(v).Mode == im2im.Predict {
 		return "a prediction of cyto"
 	}
 	return ""
@@ -104,8 +104,8 @@ func Ptycho(d Devices) inference.Maker {
 }
 
 // Cyto makes trainings of CytoDL's network, and predictions with it.
-func Cyto(d Devices) experiment.Maker {
-	return experiment.Maker{Open: d.openNetwork, Machine: d.machine(), Trained: experiment.TrainedPath}
+func Cyto(d Devices) im2im.Maker {
+	return im2im.Maker{Open: d.openNetwork, Machine: d.machine(), Trained: im2im.TrainedPath}
 }
 
 // CytoTasks makes runs of lists of CytoDL's tasks.

@@ -13,7 +13,7 @@ import (
 
 	"prismtop/profiles/atomicfile"
 	"prismtop/profiles/compare"
-	"prismtop/profiles/compare/files"
+	"prismtop/profiles/compare/recorded"
 	"prismtop/profiles/machine"
 	"prismtop/tui/command/cli"
 	"prismtop/tui/command/runs"
@@ -66,7 +66,7 @@ func (f *againstFlags) sound() error {
 }
 
 // sides are the recordings of --against, and that of the run.
-func (f *againstFlags) sides(ctx context.Context, run string) ([][]files.Recording, error) {
+func (f *againstFlags) sides(ctx context.Context, run string) ([][]recorded.Recording, error) {
 	return runs.ParseSides(ctx, append(slices.Clone(f.runs), ":", run))
 }
 

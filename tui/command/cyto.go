@@ -13,7 +13,7 @@ import (
 	"prismtop/profiles/settings"
 	"prismtop/profiles/unit"
 	"prismtop/sim/cyto/benchmark"
-	"prismtop/sim/cyto/experiment"
+	"prismtop/sim/cyto/im2im"
 	"prismtop/sim/cyto/tasks"
 	"prismtop/sim/workload"
 	"prismtop/sim/workloads"
@@ -32,7 +32,7 @@ var cytoFlags = []ownFlag{
 
 // cytoCommand returns the command cyto: a run of one of CytoDL's experiments.
 func cytoCommand() *cobra.Command {
-	w := workloads.Of(experiment.Table.Zero())
+	w := workloads.Of(im2im.Table.Zero())
 	f := runFlags{SettingFlags: cli.SettingFlags{Of: &w}, own: cytoFlags}
 	cmd := f.command()
 	cmd.Use = "cyto"

@@ -13,7 +13,7 @@ import (
 
 	"prismtop/sim/workloads"
 	"prismtop/tui/command/cli"
-	"prismtop/tui/command/page"
+	"prismtop/tui/command/helptext"
 	"prismtop/tui/keys"
 )
 
@@ -44,7 +44,7 @@ func help(cmd *cobra.Command) error {
 	if err := cli.Surplus(cmd); err != nil {
 		return err
 	}
-	return page.Help(cmd)
+	return helptext.Help(cmd)
 }
 
 // helpCommand returns the command help, which rejects unknown commands.
@@ -171,5 +171,5 @@ func manual(own *keys.Own) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return page.Manual(rootCommand(nil), t.Manual())
+	return helptext.Manual(rootCommand(nil), t.Manual())
 }

@@ -17,7 +17,7 @@ import (
 	"prismtop/profiles/visible"
 	"prismtop/sim"
 	"prismtop/sim/checkpoint"
-	"prismtop/sim/cyto/experiment"
+	"prismtop/sim/cyto/im2im"
 	"prismtop/sim/cyto/stack"
 	"prismtop/sim/cyto/tasks"
 	"prismtop/sim/picture"
@@ -172,11 +172,11 @@ func readData(ctx context.Context, c cli.Claims, v settings.Values, writes []str
 	if v.Text("data") == "" || len(writes) == 0 {
 		return
 	}
-	if v.Table() != experiment.Table { // one file
+	if v.Table() != im2im.Table { // one file
 		_ = c.Read("--data", v.Text("data"))
 		return
 	}
-	for _, path := range experiment.Files(ctx, v) {
+	for _, path := range im2im.Files(ctx, v) {
 		if slices.ContainsFunc(writes, func(w string) bool { return filepath.Base(w) == filepath.Base(path) }) {
 			_ = c.Read("the setting data", path) // reading it says why it cannot be read
 		}

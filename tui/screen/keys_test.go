@@ -16,7 +16,7 @@ import (
 	"prismtop/profiles/settings"
 	"prismtop/sim/curve"
 	"prismtop/sim/cyto/benchmark"
-	"prismtop/sim/cyto/experiment"
+	"prismtop/sim/cyto/im2im"
 	"prismtop/sim/prism"
 	"prismtop/sim/ptycho/inference"
 	"prismtop/sim/ptycho/training"
@@ -413,7 +413,7 @@ func TestHelpListsEveryBinding(t *testing.T) {
 
 // Every action of tui/keys does something on this screen.
 func TestEveryActionIsDone(t *testing.T) {
-	for _, table := range []*settings.Table{prism.Table, training.Table, experiment.Table, benchmark.Table} {
+	for _, table := range []*settings.Table{prism.Table, training.Table, im2im.Table, benchmark.Table} {
 		b := bindingsOf(table, append(everyKind(), profiles.PlayCommand), nil)
 		for _, section := range ownSections {
 			if got, want := len(b.Rows(section)), len(b.all.Rows(section)); got != want {
@@ -625,7 +625,7 @@ func TestTheExampleOfOwnKeysIsTaken(t *testing.T) {
 		t.Fatal("no example")
 	}
 	for _, text := range []string{example, `pause = "z"`, "pause = \"z\"\nzoom = \"space\""} {
-		if _, err := keys.Parse("keys.toml", []byte(text), prism.Table, inference.Table, training.Table, experiment.Table, benchmark.Table, curve.Table); err != nil {
+		if _, err := keys.Parse("keys.toml", []byte(text), prism.Table, inference.Table, training.Table, im2im.Table, benchmark.Table, curve.Table); err != nil {
 			t.Errorf("%v of\n%s", err, text)
 		}
 	}
@@ -633,7 +633,7 @@ func TestTheExampleOfOwnKeysIsTaken(t *testing.T) {
 
 // keysByWorkload returns the table of the keys of settings, a column for each workload.
 func keysByWorkload() string {
-	tables := []*settings.Table{prism.Table, inference.Table, training.Table, experiment.Table, benchmark.Table, curve.Table}
+	tables := []*settings.Table{prism.Table, inference.Table, training.Table, im2im.Table, benchmark.Table, curve.Table}
 	var b strings.Builder
 	b.WriteString("## The keys of settings in every workload\n\n`prismtop help keys --workload NAME` lists all keys of one.\n\n| key |")
 	rule := "|---|"

@@ -6,7 +6,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/sim/cyto/benchmark"
-	"prismtop/sim/cyto/experiment"
+	"prismtop/sim/cyto/im2im"
 )
 
 // Tasks returns a run of a list of six of CytoDL's tasks in the first of two rounds: two are done,
@@ -45,8 +45,8 @@ func Tasks() *profiles.Snapshot {
 		State: profiles.Running, Kind: benchmark.Kind(4), Elapsed: 7 * time.Second,
 		Index: 41, Unit: 4, InUnit: 7, Rate: 5.9, Tasks: list,
 		Pictures: [profiles.MaxPictures]*profiles.Picture{
-			experiment.PicturePrediction: BlurredMoon(), experiment.PictureTarget: SharpMoon(),
-			experiment.PictureRaw: SharpMoon(),
+			im2im.PicturePrediction: BlurredMoon(), im2im.PictureTarget: SharpMoon(),
+			im2im.PictureRaw: SharpMoon(),
 		},
 		Own: profiles.OwnCost{Aggregator: 0.001, Watching: profiles.WatchingCost{
 			Measured: true, Known: true, Value: 0.0082, Low: 0.0031, High: 0.0138, Budget: 0.01,
@@ -56,9 +56,9 @@ func Tasks() *profiles.Snapshot {
 		s.Results = append(s.Results, profiles.UnitResult{Unit: int32(unit), Iterations: n, Values: profiles.NoValues(),
 			Elapsed: 2 * time.Second})
 	}
-	for series, v := range map[int]float64{experiment.SeriesSimilarity: 0.61, experiment.SeriesThroughput: 24.3,
-		experiment.SeriesLoading: 4.1,
-		experiment.SeriesLoss:    1.21, experiment.SeriesValLoss: 1.3, experiment.SeriesLearningRate: 1e-4} {
+	for series, v := range map[int]float64{im2im.SeriesSimilarity: 0.61, im2im.SeriesThroughput: 24.3,
+		im2im.SeriesLoading: 4.1,
+		im2im.SeriesLoss:    1.21, im2im.SeriesValLoss: 1.3, im2im.SeriesLearningRate: 1e-4} {
 		Latest(s, series, v)
 	}
 	total := 168.0
@@ -71,7 +71,7 @@ func Tasks() *profiles.Snapshot {
 		v := total * (1 + 0.2*(Noise(i)-0.5))
 		return v, v, v
 	})
-	s.Series[experiment.SeriesLoss].Curve = Curve(41, 1, func(i int) (float64, float64, float64) {
+	s.Series[im2im.SeriesLoss].Curve = Curve(41, 1, func(i int) (float64, float64, float64) {
 		v := 1.6*math.Exp(-float64(i%13)/25) + 0.1*Noise(i)
 		return v, v, v
 	})

@@ -10,7 +10,7 @@ import (
 
 	"prismtop/gpu/emulator/memory"
 	"prismtop/gpu/emulator/ptx"
-	kernels "prismtop/gpu/ptx"
+	kernels "prismtop/gpu/kernels"
 )
 
 // The emulator reads every kernel of the CUDA backend, so that a change of the compiler's output shows here.

@@ -1,5 +1,5 @@
-// Kernels for the tests of the emulator, in the style of gpu/ptx.
-#include "../../ptx/dev.h"
+// Kernels for the tests of the emulator, in the style of gpu/kernels.
+#include "../../kernels/dev.h"
 
 struct SaxpyP { const float *x; float *y; i32 n; float a; };
 KERNEL saxpy(SaxpyP p) {

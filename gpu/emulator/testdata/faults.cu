@@ -1,5 +1,5 @@
 // Kernels with planted mistakes. Each must end with the fault that its name says.
-#include "../../ptx/dev.h"
+#include "../../kernels/dev.h"
 
 struct FaultP { float *x; float *y; i32 n; };
 

@@ -13,7 +13,7 @@ import (
 	"prismtop/profiles/atomicfile"
 	"prismtop/profiles/export"
 	"prismtop/profiles/export/figure"
-	"prismtop/profiles/export/report"
+	"prismtop/profiles/export/runreport"
 	"prismtop/profiles/export/steps"
 	"prismtop/profiles/export/table"
 	"prismtop/profiles/export/tensorboard"
@@ -54,8 +54,8 @@ var formats = []format{
 	{name: "pprof", mark: atomicfile.Holds("prismtop "), start: func(to []io.Writer, from export.Source) writer { return steps.New(to[0], from.Version) }},
 	{name: "png", mark: atomicfile.Holds(figure.MarkPNG), start: func(to []io.Writer, from export.Source) writer { return figure.NewPNG(to[0], from) }},
 	{name: "svg", mark: atomicfile.Holds(atomicfile.Generated), start: func(to []io.Writer, from export.Source) writer { return figure.NewSVG(to[0], from) }},
-	{name: "md", mark: atomicfile.Begins(atomicfile.Generated), start: func(to []io.Writer, from export.Source) writer { return report.NewMarkdown(to[0], from) }},
-	{name: "html", pictured: true, mark: atomicfile.Holds(atomicfile.Generated), start: func(to []io.Writer, from export.Source) writer { return report.NewHTML(to[0], from) }},
+	{name: "md", mark: atomicfile.Begins(atomicfile.Generated), start: func(to []io.Writer, from export.Source) writer { return runreport.NewMarkdown(to[0], from) }},
+	{name: "html", pictured: true, mark: atomicfile.Holds(atomicfile.Generated), start: func(to []io.Writer, from export.Source) writer { return runreport.NewHTML(to[0], from) }},
 	{name: "sqlite", pictured: true, mark: recording.IsDatabase, start: startDatabase},
 }
 

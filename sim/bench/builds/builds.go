@@ -16,7 +16,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/compare"
-	"prismtop/profiles/compare/files"
+	"prismtop/profiles/compare/recorded"
 	"prismtop/profiles/recording"
 	"prismtop/profiles/settings"
 )
@@ -254,8 +254,8 @@ func (c *comparing) turn(ctx context.Context, p *process, side int) (s compare.S
 func (c *comparing) read(ctx context.Context, recordings [2]string, schedule []compare.Quartet) error {
 	take := c.turns.Start(schedule)
 	for side := range recordings {
-		from := files.Recording{Path: recordings[side], Name: c.Programs[side].Name}
-		sample, err := files.Read(ctx, from, c.Tables, func(e *profiles.Event) { take(side, e) })
+		from := recorded.Recording{Path: recordings[side], Name: c.Programs[side].Name}
+		sample, err := recorded.Read(ctx, from, c.Tables, func(e *profiles.Event) { take(side, e) })
 		if err != nil {
 			return fmt.Errorf("the recording of %s: %w", c.Programs[side].Name, err)
 		}

@@ -15,7 +15,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/atomicfile"
 	"prismtop/profiles/compare"
-	"prismtop/profiles/compare/files"
+	"prismtop/profiles/compare/recorded"
 	"prismtop/profiles/sweep"
 )
 
@@ -296,7 +296,7 @@ func (t *turning) compare(ctx context.Context, base, other sweep.Cell) (e sweep.
 	for side, c := range []sweep.Cell{base, other} {
 		var last *compare.Sample
 		for _, path := range recordings(t.Folder.RunFolder(c)) {
-			sample, err := files.Read(ctx, files.Recording{Path: path, Name: filepath.Base(path)}, t.Tables,
+			sample, err := recorded.Read(ctx, recorded.Recording{Path: path, Name: filepath.Base(path)}, t.Tables,
 				func(e *profiles.Event) { take(side, e) })
 			if err != nil {
 				return e, err

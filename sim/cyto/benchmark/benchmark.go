@@ -13,7 +13,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/unit"
-	"prismtop/sim/cyto/experiment"
+	"prismtop/sim/cyto/im2im"
 	"prismtop/sim/cyto/tasks"
 	"prismtop/sim/cyto/tasks/branches"
 	"prismtop/sim/workload"
@@ -22,7 +22,7 @@ import (
 // Maker makes runs of lists of tasks: it implements the workload "cyto-tasks".
 type Maker struct {
 	// Experiments makes the experiments of tasks.
-	Experiments experiment.Maker
+	Experiments im2im.Maker
 
 	// Report, unless it is nil, gets the results so far after every round.
 	Report func([]tasks.Result)
@@ -122,7 +122,7 @@ func (m Maker) New(ctx context.Context, v settings.Values, in workload.Inputs) (
 	}
 	b.schema = schemaOf(kindOf(v), b.list, list.external)
 	if first, err := of(base, &b.list[0], ""); err == nil { // a git branch may have another network
-		if b.parameters, err = experiment.Parameters(first); err != nil {
+		if b.parameters, err = im2im.Parameters(first); err != nil {
 			return nil, err
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"prismtop/profiles/inputfile"
 	"prismtop/profiles/preset"
 	"prismtop/profiles/settings"
-	"prismtop/sim/cyto/experiment"
+	"prismtop/sim/cyto/im2im"
 	"prismtop/sim/cyto/tasks"
 	"prismtop/sim/cyto/tasks/branches"
 )
@@ -119,7 +119,7 @@ func experiments(v settings.Values) (settings.Values, error) {
 	if kindOf(v) == tasks.Inference {
 		name, more = "cyto-predict", ofInference
 	}
-	p, err := preset.Shelves{experiment.Presets()}.Lookup(name)
+	p, err := preset.Shelves{im2im.Presets()}.Lookup(name)
 	if err != nil {
 		return settings.Values{}, err
 	}

@@ -5,7 +5,7 @@ import (
 	"runtime/debug"
 
 	"prismtop/profiles"
-	"prismtop/sim/cyto/experiment"
+	"prismtop/sim/cyto/im2im"
 	"prismtop/sim/cyto/tasks"
 )
 
@@ -21,19 +21,19 @@ func Schema() profiles.Schema { return schemaOf(tasks.Training, nil, false) }
 // external is the phase of programs on git branches, after those of an experiment.
 func external(kind tasks.Kind) profiles.Phase {
 	if kind == tasks.Inference {
-		return experiment.NumPredictionPhases
+		return im2im.NumPredictionPhases
 	}
-	return experiment.NumTrainingPhases
+	return im2im.NumTrainingPhases
 }
 
 // schemaOf describes the records of a list: those of its experiments, with a kind of
 // iteration for each task, and a phase for programs on git branches if there are some.
 func schemaOf(kind tasks.Kind, list []tasks.Task, branches bool) profiles.Schema {
-	mode := experiment.Train
+	mode := im2im.Train
 	if kind == tasks.Inference {
-		mode = experiment.Predict
+		mode = im2im.Predict
 	}
-	schema := experiment.SchemaOf(mode, sameExperiment(list))
+	schema := im2im.SchemaOf(mode, sameExperiment(list))
 	schema.Workload = Table.Workload
 	schema.Unit = profiles.Unit{One: "task", Many: "tasks"}
 	schema.Tips, schema.Tasks = nil, true
@@ -61,13 +61,13 @@ func schemaOf(kind tasks.Kind, list []tasks.Task, branches bool) profiles.Schema
 func sameExperiment(list []tasks.Task) string {
 	for _, t := range list {
 		if t.Experiment != tasks.LabelFree {
-			return experiment.Segmentation
+			return im2im.Segmentation
 		}
 	}
 	if len(list) == 0 {
-		return experiment.Segmentation
+		return im2im.Segmentation
 	}
-	return experiment.LabelFree
+	return im2im.LabelFree
 }
 
 // program is the commit that this program was built from.

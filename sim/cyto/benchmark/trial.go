@@ -13,7 +13,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
 	"prismtop/sim/cyto"
-	"prismtop/sim/cyto/experiment"
+	"prismtop/sim/cyto/im2im"
 	"prismtop/sim/cyto/tasks"
 	"prismtop/sim/cyto/tasks/branches"
 	"prismtop/sim/nn"
@@ -192,7 +192,7 @@ type parts struct{ all, config, data, model, checkpoint, trainer **tasks.Timer }
 func (u *trial) prepare(t parts) error {
 	maker := u.bench.maker.Experiments
 	var in workload.Inputs
-	var model *experiment.Model
+	var model *im2im.Model
 	err := u.clock.Time(t.all, func() error {
 		if err := u.clock.Time(t.config, u.configure); err != nil {
 			return err
@@ -220,7 +220,7 @@ func (u *trial) prepare(t parts) error {
 			maker.Trained = func(string, cyto.Config) (string, error) { return path, nil }
 		}
 		if err := u.clock.Time(t.trainer, func() (err error) {
-			if u.work, err = maker.Begin(u.ctx, u.values, in.(*experiment.Inputs), model); err != nil {
+			if u.work, err = maker.Begin(u.ctx, u.values, in.(*im2im.Inputs), model); err != nil {
 				u.cards = nil // they are closed
 			}
 			return err
@@ -232,7 +232,7 @@ func (u *trial) prepare(t parts) error {
 	if err != nil {
 		return err
 	}
-	u.total = u.work.(experiment.Counter).Progress().Iterations + 1
+	u.total = u.work.(im2im.Counter).Progress().Iterations + 1
 	u.out.TasksChanged, u.out.MemoryChanged = true, true
 	return u.wait()
 }
@@ -270,7 +270,7 @@ func (u *trial) described(backends []nn.Backend) (name string, cards []nn.Backen
 func (u *trial) startFrom() error {
 	path := u.task.Checkpoint
 	if path == "" {
-		s := experiment.From(u.values)
+		s := im2im.From(u.values)
 		var err error
 		if path, err = u.bench.maker.Experiments.Trained(s.Experiment, cyto.DefaultConfig(s.Axes)); err != nil {
 			return err
@@ -347,7 +347,7 @@ func (u *trial) train(m *tasks.TrainingMetrics) error {
 		&m.TrainerSetup}); err != nil {
 		return err
 	}
-	s, counter := experiment.From(u.values), u.work.(experiment.Counter)
+	s, counter := im2im.From(u.values), u.work.(im2im.Counter)
 	p := counter.Progress()
 	m.DatasetInfo = &tasks.DatasetInfo{NumTrainBatches: p.EpochBatches, BatchSize: s.Batch,
 		AvailableTrainBatches: p.Available,
@@ -374,9 +374,9 @@ func (u *trial) train(m *tasks.TrainingMetrics) error {
 					return err
 				}
 				if i == 0 {
-					load, forward := u.rec.Phases[experiment.PhaseLoad], u.rec.Phases[experiment.PhaseForward]
+					load, forward := u.rec.Phases[im2im.PhaseLoad], u.rec.Phases[im2im.PhaseForward]
 					first.DataLoadingFirstBatch, first.ModelForwardFirstBatch = recorded(load), recorded(forward)
-					first.FirstBatch = recorded(load + u.rec.Phases[experiment.PhaseToDevice] + forward)
+					first.FirstBatch = recorded(load + u.rec.Phases[im2im.PhaseToDevice] + forward)
 				}
 			}
 			return nil
@@ -413,11 +413,11 @@ func (u *trial) infer(m *tasks.InferenceMetrics) error {
 		&m.CheckpointLoading, &m.TrainerSetup}); err != nil {
 		return err
 	}
-	counter := u.work.(experiment.Counter)
+	counter := u.work.(im2im.Counter)
 	first := &tasks.BatchBreakdown{}
 	m.BatchBreakdown = first
 	defer func() {
-		s, p := experiment.From(u.values), counter.Progress()
+		s, p := im2im.From(u.values), counter.Progress()
 		m.InferenceInfo = &tasks.InferenceInfo{NumBatches: p.Batches, BatchSize: s.Batch, NumOutputs: p.Outputs,
 			SamplesProcessed: p.Samples,
 			AvailableBatches: p.Available, LimitPredictBatches: s.PredictLimit}
@@ -433,10 +433,10 @@ func (u *trial) infer(m *tasks.InferenceMetrics) error {
 			return err
 		}
 		phases := &u.rec.Phases
-		first.FirstBatchLoading, first.FirstBatchToDevice = recorded(phases[experiment.PhaseLoad]),
-			recorded(phases[experiment.PhaseToDevice])
-		first.FirstBatchForward, first.FirstBatchPostprocess = recorded(phases[experiment.PhaseForward]),
-			recorded(phases[experiment.PhasePostprocess])
+		first.FirstBatchLoading, first.FirstBatchToDevice = recorded(phases[im2im.PhaseLoad]),
+			recorded(phases[im2im.PhaseToDevice])
+		first.FirstBatchForward, first.FirstBatchPostprocess = recorded(phases[im2im.PhaseForward]),
+			recorded(phases[im2im.PhasePostprocess])
 		return u.finish(done)
 	})
 }

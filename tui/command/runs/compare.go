@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prismtop/profiles/compare"
-	"prismtop/profiles/compare/files"
+	"prismtop/profiles/compare/recorded"
 	"prismtop/profiles/machine"
 	"prismtop/tui/command/cli"
 )
@@ -72,9 +72,9 @@ func CompareCommand() *cobra.Command {
 }
 
 // ParseSides reads the recordings to compare: each argument is a side, or those between colons.
-func ParseSides(ctx context.Context, args []string) (sides [][]files.Recording, err error) {
+func ParseSides(ctx context.Context, args []string) (sides [][]recorded.Recording, err error) {
 	grouped := slices.Contains(args, ":")
-	side := []files.Recording{}
+	side := []recorded.Recording{}
 	end := func() error {
 		if len(side) == 0 {
 			return errors.New("a side has no recording: RUN… : RUN…")
@@ -109,7 +109,7 @@ func ParseSides(ctx context.Context, args []string) (sides [][]files.Recording, 
 }
 
 // parseRecording reads a recording with its stretch.
-func parseRecording(ctx context.Context, arg string) (files.Recording, error) {
+func parseRecording(ctx context.Context, arg string) (recorded.Recording, error) {
 	name, stretch, err := compare.ParseArgument(arg, func(name string) bool {
 		path, err := cli.RecordingNamed(ctx, name)
 		if err == nil {
@@ -118,11 +118,11 @@ func parseRecording(ctx context.Context, arg string) (files.Recording, error) {
 		return !errors.Is(err, fs.ErrNotExist)
 	})
 	if err != nil {
-		return files.Recording{}, err
+		return recorded.Recording{}, err
 	}
 	path, err := cli.RecordingNamed(ctx, name)
 	if err != nil {
-		return files.Recording{}, err
+		return recorded.Recording{}, err
 	}
 	short := fileName(path)
 	if asked := fileName(name); asked != short { // it is the name that the user gave
@@ -131,12 +131,12 @@ func parseRecording(ctx context.Context, arg string) (files.Recording, error) {
 	if s := stretch.String(); s != "" {
 		short += "@" + s
 	}
-	return files.Recording{Path: path, Name: short, Stretch: stretch}, nil
+	return recorded.Recording{Path: path, Name: short, Stretch: stretch}, nil
 }
 
 // Compare reads the recordings of two or more sides, the base first, and compares them. damaged reports
 // parts that could not be read and are left out.
-func Compare(ctx context.Context, sides [][]files.Recording, o compare.Options) (c *compare.Comparison, damaged,
+func Compare(ctx context.Context, sides [][]recorded.Recording, o compare.Options) (c *compare.Comparison, damaged,
 	err error) {
 	distinct(sides)
 	var names []string
@@ -144,7 +144,7 @@ func Compare(ctx context.Context, sides [][]files.Recording, o compare.Options) 
 	for _, side := range sides {
 		var of []*compare.Sample
 		for _, r := range side {
-			s, err := files.Read(ctx, r, cli.TableOf)
+			s, err := recorded.Read(ctx, r, cli.TableOf)
 			if s == nil || ctx.Err() != nil {
 				return nil, nil, err
 			}
@@ -162,7 +162,7 @@ func Compare(ctx context.Context, sides [][]files.Recording, o compare.Options) 
 }
 
 // distinct names different files of one name by their paths.
-func distinct(sides [][]files.Recording) {
+func distinct(sides [][]recorded.Recording) {
 	paths := map[string]string{}
 	alike := map[string]bool{}
 	for _, side := range sides {

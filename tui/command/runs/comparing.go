@@ -10,7 +10,7 @@ import (
 
 	"prismtop/profiles/atomicfile"
 	"prismtop/profiles/compare"
-	"prismtop/profiles/compare/files"
+	"prismtop/profiles/compare/recorded"
 	"prismtop/profiles/machine"
 	"prismtop/profiles/recording"
 	"prismtop/tui/command/cli"
@@ -23,7 +23,7 @@ import (
 
 // recordings are what a screen compares.
 type recordings struct {
-	sides   [][]files.Recording
+	sides   [][]recorded.Recording
 	options compare.Options
 }
 
@@ -92,7 +92,7 @@ func compareNamed(ctx context.Context, r recordings, look screen.Options) error 
 func comparePaths(ctx context.Context, paths []string, look screen.Options) error {
 	r := recordings{options: compare.Options{MaxForeign: machine.Quiet}}
 	for _, path := range paths {
-		r.sides = append(r.sides, []files.Recording{{Path: path, Name: fileName(path)}})
+		r.sides = append(r.sides, []recorded.Recording{{Path: path, Name: fileName(path)}})
 	}
 	return compareOnScreen(ctx, r, look)
 }

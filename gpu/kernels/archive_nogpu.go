@@ -1,0 +1,5 @@
+//go:build nogpu
+
+package kernels
+
+var archive []byte

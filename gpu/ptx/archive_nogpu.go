@@ -1,5 +1,0 @@
-//go:build nogpu
-
-package ptx
-
-var archive []byte
