@@ -254,9 +254,11 @@ func bindGatherPatches(b *convolution) func() {
 	})
 }
 
-// patchRows and patchChannels are the rows and channels of a weight gradient computed together.
+// patchRows and patchChannels are the rows and channels of a weight gradient computed together. With AVX2, whose tiles
+// have up to six rows, more rows read a channel's patches from the first-level cache more often.
 const (
 	patchRows     = 8
+	patchRowsAVX2 = 16
 	patchChannels = 2
 )
 
@@ -301,9 +303,15 @@ func newPatchWeight(b *convolution) *patchWeight {
 func bindPatchWeight(b *convolution) func()      { return weightPatches(b, newPatchWeight(b)) }
 func bindPatchPairsWeight(b *convolution) func() { return weightPatches(b, newPairWeight(b)) }
 
-func (c *patchWeight) bandRows() int               { return c.band }
-func (c *patchWeight) block() (rows, channels int) { return patchRows, patchChannels }
-func (c *patchWeight) laid() int                   { return c.patchSource.laid(c.band) }
+func (c *patchWeight) bandRows() int { return c.band }
+func (c *patchWeight) laid() int     { return c.patchSource.laid(c.band) }
+
+func (c *patchWeight) block() (rows, channels int) {
+	if c.set == vec.AVX2 {
+		return patchRowsAVX2, patchChannels
+	}
+	return patchRows, patchChannels
+}
 
 func (c *patchWeight) products(laid []float32, at rowBand, gw []float32, s, rows, l int, add bool) {
 	pixels, one := c.hs*c.ws, at.rows*c.ws

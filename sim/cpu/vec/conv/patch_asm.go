@@ -67,30 +67,29 @@ func outerPanels(kernels *outerKernels, c []float32, cm, cv, rows, panels int, a
 	}
 }
 
-// outerAVX2 is Outer for one panel of two vectors.
+// outerAVX2 is Outer for one panel of two vectors. A tile of two rows has too few sums to keep the multipliers busy:
+// two tiles of four take less time than one of six and one of two.
 func outerAVX2(c []float32, cm, rows int, a []float32, am, ak int, b []float32, bk, k, sum int) {
 	const half = PatchFloats / 2
-	for m := 0; m < rows; {
-		to, w := &c[m*cm], &a[m*am]
-		switch left := rows - m; {
-		case left >= 6:
-			tiles := left / 6
-			outer6x2AVX2(to, cm, half, w, am, ak, &b[0], bk, half, k, sum, tiles)
-			m += 6 * tiles
-		case left >= 4:
-			tiles := left / 4
-			outer4x2AVX2(to, cm, half, w, am, ak, &b[0], bk, half, k, sum, tiles)
-			m += 4 * tiles
-		case left >= 2:
-			tiles := left / 2
-			outer2x2AVX2(to, cm, half, w, am, ak, &b[0], bk, half, k, sum, tiles)
-			m += 2 * tiles
-		default:
-			outer1x2AVX2(to, cm, half, w, am, ak, &b[0], bk, half, k, sum, 1)
-			m++
+	sixes := rows / 6
+	if rows%6 == 2 && rows > 2 {
+		sixes--
+	}
+	m := 0
+	for _, t := range outerTilesAVX2 {
+		n := (rows - m) / t.rows
+		if t.rows == 6 {
+			n = sixes
+		}
+		if n > 0 {
+			t.run(&c[m*cm], cm, half, &a[m*am], am, ak, &b[0], bk, half, k, sum, n)
+			m += n * t.rows
 		}
 	}
 }
+
+// outerTilesAVX2 are the kernels of outerAVX2.
+var outerTilesAVX2 = []outerTile{{6, outer6x2AVX2}, {4, outer4x2AVX2}, {2, outer2x2AVX2}, {1, outer1x2AVX2}}
 
 // OuterPairs is Outer for pairs in a and b.
 func OuterPairs(p vec.Pairs, c []float32, cm, cv, rows, panels int, a []float32, am, ak int, b []float32, bk, bv,
