@@ -36,8 +36,11 @@ const (
 	// are copied before use: at their stride in w they map to few cache sets.
 	reusedPixels = 32
 	// streamFloats is the number of floats of w used at a time if w is large and
-	// there are few products, so that w is read from memory sequentially.
-	streamFloats = 32 << 10
+	// there are few products, so that w is read from memory sequentially. AVX2
+	// has half as many sums in registers: reading and writing sums for every part
+	// takes longer than what longer parts lose.
+	streamFloats     = 32 << 10
+	streamFloatsAVX2 = 128 << 10
 )
 
 // patchScatter computes large from small and w, two channels of large at a time.
@@ -61,7 +64,11 @@ func bindScatterPatches(b *convolution) func() {
 		w: b.input(1), bias: b.bias(), large: b.output(), pixels: g.hs * g.ws, row: g.large * patch,
 		pairs: (g.large + 1) / 2, terms: g.small, pitch: 2*g.ws + 4}
 	c.band = min(max(panelFloats/(2*patch*g.ws), 1), g.hs)
-	if terms := streamFloats / c.row; terms < g.small && c.band == g.hs {
+	stream := streamFloats
+	if c.set == vec.AVX2 {
+		stream = streamFloatsAVX2
+	}
+	if terms := stream / c.row; terms < g.small && c.band == g.hs {
 		c.terms = max(terms, 1)
 		shares := min(c.pairs, maxShares)
 		size := c.working() + (c.pairs+shares-1)/shares*c.panels()
