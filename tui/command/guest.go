@@ -64,6 +64,9 @@ type guest struct {
 	unshown error // why a loop of it cannot be shown
 
 	file    *os.File // what it prints
+	room    *sessions.Room
+	crowded string // what is to be said of a full disk
+	told    string // the last of it that was said
 	printed *loop.Printed
 	written time.Time // when it printed first
 	echo    io.Writer // where what it prints is passed on to; nil for nowhere
@@ -96,8 +99,18 @@ func startProgram(name string, argv, also []string, stdin *os.File, echo io.Writ
 	if p.file, err = sessions.NewOutput(name); err != nil {
 		return nil, err
 	}
+	p.room = sessions.NewRoom(p.file)
+	if _, err := p.room.Keep(0); err != nil {
+		loop.RemoveFolder(rings)
+		_, _ = p.file.Close(), os.Remove(p.file.Name())
+		return nil, fmt.Errorf("what %s prints has no room in %s: %w (XDG_STATE_HOME can name another folder)", name,
+			filepath.Dir(p.file.Name()), cli.Bare(err))
+	}
 	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, p.file, p.file
+	cmd.Stdout, cmd.Stderr = p.file, p.file
+	if stdin != nil { // without it, the program's is empty; a nil file would be none at all
+		cmd.Stdin = stdin
+	}
 	path := module
 	if already := os.Getenv("PYTHONPATH"); already != "" {
 		path += string(os.PathListSeparator) + already
@@ -144,6 +157,7 @@ func adopt(left *loop.Left) (*guest, error) {
 	if err != nil {
 		p.file, _ = os.Open(os.DevNull)
 	}
+	p.room = sessions.NewRoom(p.file)
 	p.loop = &outside.Loop{Ring: r, Greeting: g,
 		Notes: []string{fmt.Sprintf("process %d trains since before; its earlier steps are not shown", left.PID)}}
 	p.trains.Store(int64(r.PID))
@@ -224,10 +238,37 @@ func (p *guest) pump() {
 			continue
 		}
 		if over {
+			p.room.Release(at)
 			return
 		}
+		p.keepRoom(at)
 		time.Sleep(lookAtOutput)
 	}
+}
+
+// keepRoom has the program print on where the disk is full.
+func (p *guest) keepRoom(printed int64) {
+	forgot, err := p.room.Keep(printed)
+	if !forgot && err == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.crowded = fmt.Sprintf("the disk of %s is full: of what %s printed, the beginning is no longer kept", p.file.Name(), p.name)
+	if err != nil {
+		p.crowded = fmt.Sprintf("the disk of %s is full: what %s prints may soon be an error in it", p.file.Name(), p.name)
+	}
+}
+
+// ofTheDisk returns what is to be said of a full disk, each thing once.
+func (p *guest) ofTheDisk() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.crowded == p.told {
+		return ""
+	}
+	p.told = p.crowded
+	return p.told
 }
 
 func (p *guest) take(b []byte) {
@@ -543,6 +584,9 @@ func (p *guest) follow(events *stream.Stream, last func() *profiles.Snapshot, ho
 				p.passOn(nil)
 			} else {
 				p.passOn(&lines)
+			}
+			if said := p.ofTheDisk(); said != "" {
+				events.Log(said)
 			}
 			o := p.output()
 			end := ""

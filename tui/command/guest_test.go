@@ -2,6 +2,7 @@ package command
 
 import (
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -52,6 +53,20 @@ func TestAllWaitForTheEndOfAProgram(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// Without --stdin a program has an empty standard input, and not none at all.
+func TestStandardInputIsEmpty(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	p, err := startProgram("reads.sh", []string{"sh", "-c", "cat && echo it is empty"}, nil, nil, io.Discard, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.close)
+	<-p.drained
+	if lines := p.output().Lines; p.status != 0 || !slices.Contains(lines, "it is empty") {
+		t.Errorf("status %d, printed %q", p.status, lines)
+	}
 }
 
 // A program that was told to end says its farewell, but not that it was interrupted.

@@ -39,5 +39,5 @@ func OutputOf(pid int) (*os.File, error) {
 	if folder, err := Folder(); err != nil || filepath.Dir(path) != folder {
 		return nil, errors.New("what the process prints goes elsewhere")
 	}
-	return os.Open(path)
+	return os.OpenFile(path, os.O_RDWR, 0)
 }
