@@ -254,10 +254,11 @@ func (p *guest) keepRoom(printed int64) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.crowded = fmt.Sprintf("the disk of %s is full: of what %s printed, the beginning is no longer kept", p.file.Name(), p.name)
+	then := "of what " + p.name + " printed, the beginning is no longer kept"
 	if err != nil {
-		p.crowded = fmt.Sprintf("the disk of %s is full: what %s prints may soon be an error in it", p.file.Name(), p.name)
+		then = "what " + p.name + " prints may soon be an error in it"
 	}
+	p.crowded = fmt.Sprintf("the disk of %s is full: %s", p.file.Name(), then)
 }
 
 // ofTheDisk returns what is to be said of a full disk, each thing once.
