@@ -121,6 +121,9 @@ func (r *Reader) put(e profiles.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if s := r.newest.slot(e.Body); s != nil {
+		if a, ok := s.Body.(*profiles.Ablation); ok && !a.Running { // the next may begin at once
+			r.enqueue(*s)
+		}
 		*s = e
 		return
 	}
@@ -131,6 +134,11 @@ func (r *Reader) put(e profiles.Event) {
 			r.queue = r.queue[:0]
 		}
 	}
+	r.enqueue(e)
+}
+
+// enqueue puts an event into the queue, or keeps what must not be lost where that is full.
+func (r *Reader) enqueue(e profiles.Event) {
 	if len(r.queue) < maxEvents {
 		r.queue = append(r.queue, placed{e, r.ring.Written()})
 		return
@@ -145,8 +153,8 @@ func (r *Reader) put(e profiles.Event) {
 }
 
 // Drain calls take with every event since the last call. Of pictures, memory, layers, an
-// ablation, a list of tasks and the settings of the next start it passes only the newest,
-// after all others.
+// ablation under way, a list of tasks and the settings of the next start it passes only the
+// newest, after all others.
 func (r *Reader) Drain(take func(*profiles.Event)) (any bool) {
 	limit := r.ring.Written()
 	r.mu.Lock()

@@ -3,6 +3,7 @@ package stream
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -427,5 +428,23 @@ func TestAReplicationReplacesNoAblation(t *testing.T) {
 		if snap.Compared == nil || len(snap.Compared.Rows) != 2 || snap.Ablation.Replication != order[1].Replication {
 			t.Errorf("compared %+v, newest %+v", snap.Compared, snap.Ablation)
 		}
+	}
+}
+
+// How a comparison ended reaches a reader although the next began before it looked, as a press of another key has it.
+func TestTheEndOfAComparisonIsNotLostToTheNext(t *testing.T) {
+	s := New(16)
+	r := s.Follow()
+	s.Ablation(&profiles.Ablation{Replication: true, Of: 1, Running: true})
+	s.Ablation(&profiles.Ablation{Replication: true, Of: 1, Ended: "another was changed"})
+	s.Ablation(&profiles.Ablation{Replication: true, Of: 2, Running: true})
+	var got []string
+	r.Drain(func(e *profiles.Event) {
+		if a, ok := e.Body.(*profiles.Ablation); ok {
+			got = append(got, fmt.Sprint(a.Of, a.Running, " ", a.Ended))
+		}
+	})
+	if want := []string{"1 false another was changed", "2 true "}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
