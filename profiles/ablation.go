@@ -182,7 +182,7 @@ type AblationRow struct {
 	Sequential bool
 	Iterations int // timed iterations of both values
 
-	// OffBytes and OnBytes are the run's memory at the newest block of each value, without caches that the setting
+	// OffBytes and OnBytes are the most that the run held in a block of each value, without caches that the setting
 	// neither switches nor bounds: those fill meanwhile.
 	OffBytes, OnBytes int64
 	HasMemory         bool

@@ -339,9 +339,9 @@ func (s *Schedule) endBlock(quality float64, bytes int64) {
 	r := &s.rows[s.order[s.at]]
 	g := &s.group
 	if g.isOn(g.block) {
-		r.OnBytes = bytes
+		r.OnBytes = max(r.OnBytes, bytes) // a cache is filled in some blocks only
 	} else {
-		r.OffBytes = bytes
+		r.OffBytes = max(r.OffBytes, bytes)
 	}
 	n := len(s.block.nanos)
 	g.medians[g.block] = s.endTimed()

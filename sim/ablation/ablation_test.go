@@ -90,6 +90,27 @@ func (m *machine) play(s *Schedule, seen func(settings.Values, *profiles.Iterati
 	}
 }
 
+// A cache that is empty in the newest block of its value was none the less held by it.
+func TestMemoryIsTheMostOfABlock(t *testing.T) {
+	m := later(1)
+	s := New(baseline(t), Options{Kinds: prism.Schema().Kinds, Caches: prism.Schema().Caches, Seed: 2,
+		Only: []string{"mask_cache"}})
+	for !s.Done() {
+		v := s.Wanted()
+		it := m.iterate(v)
+		if it.Caches[prism.CacheMasks].Bytes = 0; v.On("mask_cache") && it.Index < 100 {
+			it.Caches[prism.CacheMasks].Bytes = 500
+		}
+		if s.Add(it) {
+			s.Look(20, profiles.Memory{Parts: [profiles.MaxMemory]int64{prism.MemoryActivations: 1000}})
+		}
+	}
+	v := s.View()
+	if r := rowOf(t, v, "mask_cache"); r.OffBytes != 1000 || r.OnBytes != 1500 {
+		t.Errorf("the mask cache takes %d bytes off and %d on", r.OffBytes, r.OnBytes)
+	}
+}
+
 func later(seed uint64) *machine {
 	return &machine{
 		random: rand.New(rand.NewPCG(seed, 1)), factor: map[string]float64{},
