@@ -138,6 +138,37 @@ func TestTheEndClearsNoAlert(t *testing.T) {
 	}
 }
 
+// A run that ends while it recovers is not said to have slowed down to nearly all of its speed.
+func TestTheEndTellsWhatWasRaised(t *testing.T) {
+	var a Watch
+	schema := prism.Schema()
+	f := &Facts{State: profiles.Running, Schema: &schema}
+	at := time.Duration(0)
+	judge := func() {
+		at += time.Second
+		f.Iteration++
+		a.Judge(f, at, at)
+	}
+	for i := range 40 {
+		rate := 100.0
+		switch {
+		case i > 37:
+			rate = 95 // no slowdown any more
+		case i > 30:
+			rate = 50
+		}
+		a.pace.add(rate, 0)
+		judge()
+		if i == 38 {
+			f.State = profiles.Finished
+		}
+	}
+	all := a.Standing()
+	if len(all) != 1 || !strings.HasPrefix(all[0].What, "Slowdown to 50 it/s") {
+		t.Errorf("%v", all)
+	}
+}
+
 // About a bound, a rule that flips every tick neither comes nor goes.
 func TestAlertsDoNotFlicker(t *testing.T) {
 	var a Watch
