@@ -413,7 +413,11 @@ func (a *Aggregator) iteration(it *profiles.Iteration) {
 		a.log = keepNewest(append(a.log, line), maxLog)
 	}
 	if begins {
-		a.recent.reset()
+		if a.ablation != nil && a.ablation.Running {
+			a.recent.end()
+		} else {
+			a.recent.reset()
+		}
 		a.energies.cut()
 		a.watch.begin(time.Duration(a.pace.clock))
 	}

@@ -170,6 +170,29 @@ func TestTheRecentWindowHoldsOneSetOfSettings(t *testing.T) {
 	}
 }
 
+// The blocks of a comparison follow one another so fast that their warm-up would often leave the screen without times:
+// those of the block before stay until there are newer ones.
+func TestBlocksOfAComparisonLeaveNoGaps(t *testing.T) {
+	r := newRig()
+	r.start()
+	r.iterate(20)
+	r.Ablation(&profiles.Ablation{Running: true})
+	r.tick()
+	for block := range 3 {
+		r.Change(profiles.Change{Key: "amp", Ablation: true, Iteration: r.it.Index}, settingsOf(prism.Settings{AMP: "bf16"}))
+		r.it.Changes, r.it.Flags = uint32(block+1), profiles.Warmup
+		r.iterate(3)
+		if s := r.tick(); s.Total.N == 0 {
+			t.Fatalf("no times in the warm-up of block %d", block)
+		}
+		r.it.Flags = 0
+		r.iterate(5)
+		if s := r.tick(); s.Total.N != 5 {
+			t.Errorf("%d iterations of block %d, want 5", s.Total.N, block)
+		}
+	}
+}
+
 func TestLossesThatAreNotFiniteAreCountedAndLeftOut(t *testing.T) {
 	r := newRig()
 	r.start()

@@ -18,8 +18,9 @@ type window struct {
 	phases [][windowSize]int64 // up to the last that ever ran
 	// lookups are the caches' counters before each iteration, up to the last cache that was ever asked.
 	lookups [][windowSize]lookups
-	n       int // iterations held
-	next    int // index of the next one
+	n       int  // iterations held
+	next    int  // index of the next one
+	over    bool // they are kept until there is a newer one
 
 	scratch [windowSize]int64
 }
@@ -30,10 +31,17 @@ type lookups struct {
 	squares                                                      float64
 }
 
-func (w *window) reset() { w.n, w.next = 0, 0 }
+func (w *window) reset() { w.n, w.next, w.over = 0, 0, false }
+
+// end is reset as soon as there is an iteration of the new settings: the blocks of a comparison follow one another so
+// fast that else there would often be none.
+func (w *window) end() { w.over = true }
 
 // add adds an iteration; before is the preceding one, in the window or not.
 func (w *window) add(it, before *profiles.Iteration) {
+	if w.over {
+		w.reset()
+	}
 	i := w.next
 	w.total[i] = it.Total
 	for p, ns := range it.Phases {

@@ -313,8 +313,8 @@ func judgeSlowdown(f *Facts) finding {
 	raised := f.State == profiles.Running && p.slow(slowRatio)
 	kept := f.State == profiles.Running && !p.recovered()
 	return finding{raised, kept, "", profiles.Warning, func() (string, profiles.Advice) {
-		what := fmt.Sprintf("Slowdown to %.3g it/s, %.0f %% of the usual %.3g", p.newest(), 100*p.newest()/p.median(),
-			p.median())
+		what := fmt.Sprintf("Slowdown to %.3g it/s, %.0f %% of the usual %.3g", p.slowest(),
+			100*p.slowest()/p.median(), p.median())
 		switch others, usual := p.others(); {
 		case others > machine.Quiet && others-usual >= machine.Noticeable:
 			return fmt.Sprintf("%s; other programs took %.0f %% of the processors, usually %.0f %%.", what,

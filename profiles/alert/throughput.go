@@ -1,6 +1,10 @@
 package alert
 
-import "prismtop/profiles/stats"
+import (
+	"slices"
+
+	"prismtop/profiles/stats"
+)
 
 // throughput is the rate of iterations, one measurement per second or per
 // iteration if that takes longer, since the last change of a setting or stage.
@@ -38,7 +42,8 @@ func (t *throughput) others() (newest, usual float64) {
 	return newest, stats.Median(t.foreign)
 }
 
-func (t *throughput) newest() float64 { return t.rates[len(t.rates)-1] }
+// slowest returns the lowest of the newest measurements: while they are not all close to the median, it is not.
+func (t *throughput) slowest() float64 { return slices.Min(t.rates[len(t.rates)-slowInARow:]) }
 
 func (t *throughput) median() float64 { return stats.Median(t.rates) }
 

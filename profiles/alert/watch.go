@@ -178,8 +178,9 @@ func (a *Watch) Judge(f *Facts, elapsed, at time.Duration) (gone []profiles.LogL
 			gone = append(gone, profiles.LogLine{At: at, Text: fmt.Sprintf("cleared after %v: %s",
 				(at - m.Since).Round(time.Second), m.What)})
 			changed = true
-		// Only where it is raised: else it would report a problem that is almost over. What the end of a run says stays.
-		case m.active && v.raised && (elapsed-m.told >= retell || f.State != profiles.Running):
+		// otherwise it would report a problem that is almost over
+		case m.active && v.raised && elapsed-m.told >= retell,
+			m.active && v.kept && f.State != profiles.Running: // the run has ended: this is what stays
 			what, try := v.tell()
 			changed = changed || what != m.What || try != m.Try || v.severity != m.Severity
 			m.What, m.Try, m.Severity, m.told = what, try, v.severity, elapsed
