@@ -2,6 +2,7 @@ package screen
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"prismtop/profiles"
@@ -140,7 +141,8 @@ func (c *cost) notes() (notes []string) {
 	}
 	sent := "Collecting the data takes " + unit.Share(c.run.snap.Own.Aggregator) + " of a processor"
 	if c.known {
-		sent += fmt.Sprintf("; the terminal gets %.1f KB and %.0f frames a second", c.rate/1000, c.fps)
+		sent += fmt.Sprintf("; the terminal gets %.1f KB and %s a second", c.rate/1000,
+			unit.Plural(int(math.Round(c.fps)), "frame", "frames"))
 	}
 	return append(notes, sent+".")
 }

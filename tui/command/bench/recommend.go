@@ -33,7 +33,7 @@ func recommendCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "recommend", Short: "Measure what each optimisation would save here, and list what to switch, the " +
-			"largest saving first", Args: cli.NoArguments,
+			"largest saving first and what is switched already last", Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			m, err := resolve(cmd, &f, "the measurement ends with its last round; see --rounds and --only",
 				func(v settings.Values) error { return benchAblationOptions(cmd.Flags(), v, nil, &o) })
