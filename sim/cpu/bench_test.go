@@ -198,6 +198,31 @@ func BenchmarkTelescope512(b *testing.B) {
 	benchmark(b, "modulus grad", 0, nn.ModulusFlipGrad{}, []nntest.Array{z, x}, wave)
 }
 
+// BenchmarkMeasure512 is the telescope of an iteration in the middle of a pattern: an object of 128 seen through the
+// accumulated apertures and a new one.
+func BenchmarkMeasure512(b *testing.B) {
+	const n, window = 512, 128
+	object := nntest.Array{Shape: tensor.Shape{1, 1, n, n}, Values: make([]float32, n*n)}
+	for i := range window * window {
+		object.Values[(n-window)/2*(n+1)+i/window*n+i%window] = rand.New(rand.NewPCG(1, uint64(i))).Float32()
+	}
+	disc := func(row, column, radius int) nntest.Array {
+		m := nntest.Array{Shape: tensor.Shape{n, n}, Values: make([]float32, n*n)}
+		for i := range m.Values {
+			if y, x := i/n-row, i%n-column; x*x+y*y <= radius*radius {
+				m.Values[i] = 1
+			}
+		}
+		return m
+	}
+	op := nn.Measure{Kind: nn.L1, Normalize: true, MeasureFrame: nn.MeasureFrame{Shared: true, Pruned: true,
+		Top: (n - window) / 2, Bottom: (n + window) / 2, Left: (n - window) / 2, Right: (n + window) / 2}}
+	target, losses := random(0, 1, 1, n, n), random(0, 2)
+	old, fresh, fields := disc(256, 256, 188), disc(361, 408, 20), random(0, 2, nn.MeasureSaved(n, n))
+	benchmark(b, "losses", 0, op, []nntest.Array{object, old, target, fresh, target}, like(losses), like(losses), like(fields))
+	benchmark(b, "gradient", 0, nn.MeasureGrad{Measure: op}, []nntest.Array{fields, losses, losses, old, fresh}, like(object))
+}
+
 func BenchmarkLoss512(b *testing.B)  { benchmarkLosses(b, 512) }
 func BenchmarkLoss1024(b *testing.B) { benchmarkLosses(b, 1024) }
 

@@ -94,29 +94,55 @@ func (s *set) twiddled(p parts, w operand.Mem) parts {
 // passLoop is the frame of a pass: body is given the addresses of the results by
 // their number and computes one group of butterflies at an offset in the rows.
 type passLoop struct {
-	in, stride, out, outStride, triple, half, upper, twiddles reg.GPVirtual
+	in, middle, stride, inTriple, out, outStride, triple, half, upper, twiddles, stack reg.GPVirtual
 }
 
-func (s *set) passFunction(name, doc string, body func(l *passLoop, at int), twiddleBytes int) {
+func (s *set) passFunction(name, doc string, radix int, twiddled bool, body func(l *passLoop, at int)) {
 	s.Kernel(name, "groups int, in *float32, inStep, stride int, out *float32, outStep, outStride, half int, "+
 		"twiddles *float32", doc)
-	l := &passLoop{in: s.Argument("in"), out: s.Argument("out"), triple: s.GP64(), upper: s.GP64()}
+	l := &passLoop{in: s.Argument("in"), out: s.Argument("out"), triple: s.GP64(), upper: s.GP64(),
+		middle: s.GP64(), inTriple: s.GP64(), stack: s.GP64()}
 	groups := s.Argument("groups")
 	l.stride, l.outStride, l.half = s.ByteArgument("stride"), s.ByteArgument("outStride"), s.ByteArgument("half")
 	inStep, outStep := s.ByteArgument("inStep"), s.ByteArgument("outStep")
 	l.twiddles = s.Argument("twiddles")
 	s.LEAQ(operand.Mem{Base: l.outStride, Index: l.outStride, Scale: 2}, l.triple)
+	if radix == 8 {
+		s.LEAQ(operand.Mem{Base: l.stride, Index: l.stride, Scale: 2}, l.inTriple)
+	}
+	if radix == 8 && !s.Wide {
+		s.LEAQ(s.AllocLocal(3*s.Bytes()).Offset(s.Bytes()-1), l.stack) // two aligned vectors
+		s.ANDQ(operand.I32(-int32(s.Bytes())), l.stack)
+	}
 	s.Label("group")
+	if radix == 8 {
+		s.LEAQ(operand.Mem{Base: l.in, Index: l.stride, Scale: 4}, l.middle)
+	}
 	s.LEAQ(operand.Mem{Base: l.out, Index: l.half, Scale: 1}, l.upper)
 	s.eachPart(func(at int) { body(l, at) })
-	if twiddleBytes > 0 {
-		s.ADDQ(operand.I32(int32(twiddleBytes)), l.twiddles)
+	if twiddled {
+		s.ADDQ(operand.I32(int32(8*(radix-1))), l.twiddles)
 	}
 	s.ADDQ(inStep, l.in)
 	s.ADDQ(outStep, l.out)
 	s.DECQ(groups)
 	s.JNZ(operand.LabelRef("group"))
 	s.End()
+}
+
+// row returns the address of row j of eight.
+func (l *passLoop) row(j, at int) operand.Mem {
+	m := operand.Mem{Base: l.in, Disp: at}
+	if j >= 4 {
+		m.Base = l.middle
+	}
+	switch j % 4 {
+	case 1, 2:
+		m.Index, m.Scale = l.stride, uint8(j%4)
+	case 3:
+		m.Index, m.Scale = l.inTriple, 1
+	}
+	return m
 }
 
 // result returns the address of result k of eight: the last four start at half.
@@ -140,16 +166,16 @@ func (l *passLoop) twiddle(k int) operand.Mem {
 }
 
 func (s *set) pass2() {
-	s.passFunction("pass2", "is Pass of radix 2.", func(l *passLoop, at int) {
+	s.passFunction("pass2", "is Pass of radix 2.", 2, true, func(l *passLoop, at int) {
 		a := s.loadParts(operand.Mem{Base: l.in, Disp: at})
 		b := s.loadParts(operand.Mem{Base: l.in, Index: l.stride, Scale: 1, Disp: at})
 		s.storeParts(s.plus(a, b), l.result(0, at))
 		s.storeParts(s.twiddled(s.minus(a, b), l.twiddle(1)), l.result(1, at))
-	}, 8)
+	})
 }
 
 func (s *set) pass4() {
-	s.passFunction("pass4", "is Pass of radix 4.", func(l *passLoop, at int) {
+	s.passFunction("pass4", "is Pass of radix 4.", 4, true, func(l *passLoop, at int) {
 		p := s.GP64()
 		s.LEAQ(operand.Mem{Base: l.in, Index: l.stride, Scale: 2}, p)
 		a, c := s.loadParts(operand.Mem{Base: l.in, Disp: at}), s.loadParts(operand.Mem{Base: p, Disp: at})
@@ -161,24 +187,20 @@ func (s *set) pass4() {
 		s.storeParts(s.twiddled(s.minusI(x, y), l.twiddle(1)), l.result(1, at))
 		s.storeParts(s.twiddled(s.minus(even, odd), l.twiddle(2)), l.result(2, at))
 		s.storeParts(s.twiddled(s.plusI(x, y), l.twiddle(3)), l.result(3, at))
-	}, 24)
+	})
 }
 
-// pass8 keeps the differences of the odd half on the stack if both halves do not
-// fit in registers.
+// pass8 takes the odd rows first, down to x and y, which the odd results need last; AVX2 lacks the registers to keep
+// y, which waits on the stack.
 func (s *set) pass8(twiddled bool) {
-	name, doc, bytes := "pass8Last", "is Pass of radix 8 without twiddles.", 0
+	name, doc := "pass8Last", "is Pass of radix 8 without twiddles."
 	if twiddled {
-		name, doc, bytes = "pass8", "is Pass of radix 8.", 56
+		name, doc = "pass8", "is Pass of radix 8."
 	}
-	var stack operand.Mem
 	var half operand.Mem
-	s.passFunction(name, doc, func(l *passLoop, at int) {
-		if stack.Base == nil {
+	s.passFunction(name, doc, 8, twiddled, func(l *passLoop, at int) {
+		if half.Symbol.Name == "" {
 			half = s.Words("half"+name+s.Suffix, func(int) uint32 { return 0x3f3504f3 }, 1)
-			if !s.Wide {
-				stack = s.AllocLocal(8 * s.Bytes())
-			}
 		}
 		store := func(p parts, k int) {
 			if twiddled && k > 0 {
@@ -186,68 +208,57 @@ func (s *set) pass8(twiddled bool) {
 			}
 			s.storeParts(p, l.result(k, at))
 		}
-		p, q := s.GP64(), s.GP64()
-		s.MOVQ(l.in, p)
-		s.LEAQ(operand.Mem{Base: l.in, Index: l.stride, Scale: 4}, q)
-		var sums, differences [4]parts
-		for j := range 4 {
-			a, b := s.loadParts(operand.Mem{Base: p, Disp: at}), s.loadParts(operand.Mem{Base: q, Disp: at})
-			sums[j], differences[j] = s.plus(a, b), s.minus(a, b)
-			if !s.Wide {
-				s.VMOVUPS(differences[j].re, stack.Offset(2*j*s.Bytes()))
-				s.VMOVUPS(differences[j].im, stack.Offset((2*j+1)*s.Bytes()))
-			}
-			if j < 3 {
-				s.ADDQ(l.stride, p)
-				s.ADDQ(l.stride, q)
-			}
+		s1, d1 := s.sumAndDifference(l, 1, at)
+		s3, d3 := s.sumAndDifference(l, 3, at)
+		e := parts{s.sum(d1.re, d1.im), s.difference(d1.im, d1.re)}
+		f := parts{s.difference(d3.im, d3.re), s.sum(d3.re, d3.im)} // imaginary part negated
+		x := parts{s.sum(e.re, f.re), s.difference(e.im, f.im)}
+		y := parts{s.difference(e.re, f.re), s.sum(e.im, f.im)}
+		t2, t3 := s.plus(s1, s3), s.minus(s1, s3)
+		if !s.Wide {
+			s.VMOVAPS(y.re, operand.Mem{Base: l.stack})
+			s.VMOVAPS(y.im, operand.Mem{Base: l.stack, Disp: s.Bytes()})
 		}
-		t0, t1 := s.plus(sums[0], sums[2]), s.minus(sums[0], sums[2])
-		t2, t3 := s.plus(sums[1], sums[3]), s.minus(sums[1], sums[3])
+		s0, d0 := s.sumAndDifference(l, 0, at)
+		s2, d2 := s.sumAndDifference(l, 2, at)
+		t0, t1 := s.plus(s0, s2), s.minus(s0, s2)
 		store(s.plus(t0, t2), 0)
 		store(s.minus(t0, t2), 4)
 		store(s.minusI(t1, t3), 2)
 		store(s.plusI(t1, t3), 6)
-		d := differences
+		u, v := s.minusI(d0, d2), s.plusI(d0, d2)
+		h := s.Vector()
+		s.VBROADCASTSS(half, h)
+		store(parts{s.near(h, u.re, x.re), s.near(h, u.im, x.im)}, 1)
+		store(parts{s.far(h, u.re, x.re), s.far(h, u.im, x.im)}, 5)
 		if !s.Wide {
-			for j := range d {
-				d[j] = parts{s.Vector(), s.Vector()}
-				s.VMOVUPS(stack.Offset(2*j*s.Bytes()), d[j].re)
-				s.VMOVUPS(stack.Offset((2*j+1)*s.Bytes()), d[j].im)
-			}
+			y = parts{s.Vector(), s.Vector()}
+			s.VMOVAPS(operand.Mem{Base: l.stack}, y.re)
+			s.VMOVAPS(operand.Mem{Base: l.stack, Disp: s.Bytes()}, y.im)
 		}
-		s.oddEighths(d, half, store)
-	}, bytes)
+		third, imag7 := s.near(h, v.re, y.im), s.near(h, v.im, y.re)
+		store(parts{third, s.far(h, v.im, y.re)}, 3)
+		store(parts{s.far(h, v.re, y.im), imag7}, 7)
+	})
 }
 
-// oddEighths are results 1, 3, 5 and 7: the differences times exp(−2πi·j/8), and a
-// transform of four points. e and f are the second and the fourth up to a factor
-// √½.
-func (s *set) oddEighths(d [4]parts, half operand.Mem, store func(p parts, k int)) {
-	u, v := s.minusI(d[0], d[2]), s.plusI(d[0], d[2])
-	e := parts{s.sum(d[1].re, d[1].im), s.difference(d[1].im, d[1].re)}
-	f := parts{s.difference(d[3].im, d[3].re), s.sum(d[3].re, d[3].im)} // imaginary part negated
-	x := parts{s.sum(e.re, f.re), s.difference(e.im, f.im)}
-	y := parts{s.difference(e.re, f.re), s.sum(e.im, f.im)}
-	h := s.Vector()
-	s.VBROADCASTSS(half, h)
-	near := func(a, b reg.VecVirtual) reg.VecVirtual {
-		w := s.Vector()
-		s.VMOVAPS(a, w)
-		s.VFMADD231PS(h, b, w)
-		return w
-	}
-	far := func(a, b reg.VecVirtual) reg.VecVirtual {
-		s.VFNMADD231PS(h, b, a)
-		return a
-	}
-	store(parts{near(u.re, x.re), near(u.im, x.im)}, 1)
-	store(parts{far(u.re, x.re), far(u.im, x.im)}, 5)
-	third := near(v.re, y.im)
-	seventh := far(v.re, y.im)
-	imag7 := near(v.im, y.re)
-	store(parts{third, far(v.im, y.re)}, 3)
-	store(parts{seventh, imag7}, 7)
+// sumAndDifference of rows j and j+4.
+func (s *set) sumAndDifference(l *passLoop, j, at int) (sum, difference parts) {
+	a, b := s.loadParts(l.row(j, at)), s.loadParts(l.row(j+4, at))
+	return s.plus(a, b), s.minus(a, b)
+}
+
+// near computes a + h·b, and far a − h·b in place of a.
+func (s *set) near(h, a, b reg.VecVirtual) reg.VecVirtual {
+	w := s.Vector()
+	s.VMOVAPS(a, w)
+	s.VFMADD231PS(h, b, w)
+	return w
+}
+
+func (s *set) far(h, a, b reg.VecVirtual) reg.VecVirtual {
+	s.VFNMADD231PS(h, b, a)
+	return a
 }
 
 // maskStrip multiplies rows of a strip with rows of a mask and a factor.
