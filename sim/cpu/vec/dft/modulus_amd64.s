@@ -32,26 +32,26 @@ row:
 	VBLENDMPS    Z3, Z8, K2, Z8
 	VMULPS       Z7, Z6, Z6
 	VMULPS       Z7, Z10, Z10
-	VMULPS       Z10, Z10, Z11
-	VFMADD231PS  Z6, Z6, Z11
+	VMULPS       Z10, Z10, Z13
+	VFMADD231PS  Z6, Z6, Z13
 	VPXORD       Z9, Z9, Z9
-	VCMPPS       $0x04, Z9, Z11, K1
-	VRSQRT14PS.Z Z11, K1, Z13
-	VMULPS       Z13, Z11, Z12
+	VCMPPS       $0x04, Z9, Z13, K1
+	VRSQRT14PS.Z Z13, K1, Z12
+	VMULPS       Z12, Z13, Z11
 	VMOVAPS      Z2, Z14
-	VFNMADD231PS Z12, Z13, Z14
-	VMULPS       Z5, Z13, Z15
-	VFMADD231PS  Z14, Z15, Z13
-	VMULPS       Z13, Z11, Z12
-	VMULPS       Z5, Z13, Z15
-	VFNMADD231PS Z12, Z12, Z11
-	VFMADD231PS  Z11, Z15, Z12
-	VMULPS       Z8, Z12, Z12
-	VMULPS       Z13, Z6, Z6
-	VMULPS       Z13, Z10, Z10
+	VFNMADD231PS Z11, Z12, Z14
+	VMULPS       Z5, Z12, Z15
+	VFMADD231PS  Z14, Z15, Z12
+	VMULPS       Z12, Z13, Z11
+	VMULPS       Z5, Z12, Z15
+	VFNMADD231PS Z11, Z11, Z13
+	VFMADD231PS  Z13, Z15, Z11
+	VMULPS       Z8, Z11, Z11
+	VMULPS       Z12, Z6, Z6
+	VMULPS       Z12, Z10, Z10
 	VMOVUPS      Z10, (CX)
 	VMOVUPS      Z6, 64(CX)
-	VMOVUPS      Z12, (DX)
+	VMOVUPS      Z11, (DX)
 	ADDQ         $+128, CX
 	ADDQ         $+64, DX
 	DECQ         AX
@@ -97,27 +97,27 @@ row:
 	VBLENDMPS    Z3, Z8, K2, Z8
 	VMULPS       Z7, Z6, Z6
 	VMULPS       Z7, Z10, Z10
-	VMULPS       Z10, Z10, Z11
-	VFMADD231PS  Z6, Z6, Z11
+	VMULPS       Z10, Z10, Z13
+	VFMADD231PS  Z6, Z6, Z13
 	VPXORD       Z9, Z9, Z9
-	VCMPPS       $0x04, Z9, Z11, K1
-	VRSQRT14PS.Z Z11, K1, Z13
-	VMULPS       Z13, Z11, Z12
+	VCMPPS       $0x04, Z9, Z13, K1
+	VRSQRT14PS.Z Z13, K1, Z12
+	VMULPS       Z12, Z13, Z11
 	VMOVAPS      Z2, Z14
-	VFNMADD231PS Z12, Z13, Z14
-	VMULPS       Z5, Z13, Z15
-	VFMADD231PS  Z14, Z15, Z13
-	VMULPS       Z13, Z11, Z12
-	VMULPS       Z5, Z13, Z15
-	VFNMADD231PS Z12, Z12, Z11
-	VFMADD231PS  Z11, Z15, Z12
-	VMULPS       Z8, Z12, Z12
-	VMULPS       Z13, Z6, Z6
-	VMULPS       Z13, Z10, Z10
+	VFNMADD231PS Z11, Z12, Z14
+	VMULPS       Z5, Z12, Z15
+	VFMADD231PS  Z14, Z15, Z12
+	VMULPS       Z12, Z13, Z11
+	VMULPS       Z5, Z12, Z15
+	VFNMADD231PS Z11, Z11, Z13
+	VFMADD231PS  Z13, Z15, Z11
+	VMULPS       Z8, Z11, Z11
+	VMULPS       Z12, Z6, Z6
+	VMULPS       Z12, Z10, Z10
 	VMOVUPS      Z10, (CX)
 	VMOVUPS      Z6, 64(CX)
-	VADDPS       (DX), Z12, Z12
-	VMOVUPS      Z12, (DX)
+	VADDPS       (DX), Z11, Z11
+	VMOVUPS      Z11, (DX)
 	ADDQ         $+128, CX
 	ADDQ         $+64, DX
 	DECQ         AX
@@ -151,6 +151,9 @@ row:
 	VCMPPS       $0x11, Y3, Y2, Y3
 	VBROADCASTSS modulusStripAVX2Constants<>+4(SB), Y4
 	VCMPPS       $0x11, Y2, Y4, Y4
+	VORPS        Y3, Y4, Y5
+	VTESTPS      Y5, Y5
+	JZ           row0inRange
 	VBROADCASTSS modulusStripAVX2Constants<>+8(SB), Y5
 	VBROADCASTSS modulusStripAVX2Constants<>+12(SB), Y6
 	VBROADCASTSS modulusStripAVX2Constants<>+16(SB), Y7
@@ -160,20 +163,27 @@ row:
 	VBLENDVPS    Y4, Y6, Y3, Y3
 	VMULPS       Y2, Y0, Y0
 	VMULPS       Y2, Y1, Y1
-	VMULPS       Y1, Y1, Y2
-	VFMADD231PS  Y0, Y0, Y2
+	VMULPS       Y1, Y1, Y4
+	VFMADD231PS  Y0, Y0, Y4
 	VXORPS       Y6, Y6, Y6
-	VSQRTPS      Y2, Y4
-	VBROADCASTSS modulusStripAVX2Constants<>+8(SB), Y5
-	VDIVPS       Y4, Y5, Y5
-	VCMPPS       $0x04, Y6, Y2, Y6
+	VSQRTPS      Y4, Y2
+	VDIVPS       Y2, Y5, Y5
+	VCMPPS       $0x04, Y6, Y4, Y6
 	VANDPS       Y6, Y5, Y5
-	VMULPS       Y3, Y4, Y4
+	VMULPS       Y3, Y2, Y2
+	JMP          row0amplitude
+
+row0inRange:
+	VSQRTPS      Y2, Y2
+	VBROADCASTSS modulusStripAVX2Constants<>+8(SB), Y3
+	VDIVPS       Y2, Y3, Y5
+
+row0amplitude:
 	VMULPS       Y5, Y0, Y0
 	VMULPS       Y5, Y1, Y1
 	VMOVUPS      Y1, (CX)
 	VMOVUPS      Y0, 64(CX)
-	VMOVUPS      Y4, (DX)
+	VMOVUPS      Y2, (DX)
 	VMOVUPS      32(CX), Y0
 	VMOVUPS      96(CX), Y1
 	VMULPS       Y1, Y1, Y2
@@ -182,6 +192,9 @@ row:
 	VCMPPS       $0x11, Y3, Y2, Y3
 	VBROADCASTSS modulusStripAVX2Constants<>+4(SB), Y4
 	VCMPPS       $0x11, Y2, Y4, Y4
+	VORPS        Y3, Y4, Y5
+	VTESTPS      Y5, Y5
+	JZ           row32inRange
 	VBROADCASTSS modulusStripAVX2Constants<>+8(SB), Y5
 	VBROADCASTSS modulusStripAVX2Constants<>+12(SB), Y6
 	VBROADCASTSS modulusStripAVX2Constants<>+16(SB), Y7
@@ -191,24 +204,31 @@ row:
 	VBLENDVPS    Y4, Y6, Y3, Y3
 	VMULPS       Y2, Y0, Y0
 	VMULPS       Y2, Y1, Y1
-	VMULPS       Y1, Y1, Y2
-	VFMADD231PS  Y0, Y0, Y2
+	VMULPS       Y1, Y1, Y4
+	VFMADD231PS  Y0, Y0, Y4
 	VXORPS       Y6, Y6, Y6
-	VSQRTPS      Y2, Y4
-	VBROADCASTSS modulusStripAVX2Constants<>+8(SB), Y5
-	VDIVPS       Y4, Y5, Y5
-	VCMPPS       $0x04, Y6, Y2, Y6
+	VSQRTPS      Y4, Y2
+	VDIVPS       Y2, Y5, Y5
+	VCMPPS       $0x04, Y6, Y4, Y6
 	VANDPS       Y6, Y5, Y5
-	VMULPS       Y3, Y4, Y4
-	VMULPS       Y5, Y0, Y0
-	VMULPS       Y5, Y1, Y1
-	VMOVUPS      Y1, 32(CX)
-	VMOVUPS      Y0, 96(CX)
-	VMOVUPS      Y4, 32(DX)
-	ADDQ         $+128, CX
-	ADDQ         $+64, DX
-	DECQ         AX
-	JNZ          row
+	VMULPS       Y3, Y2, Y2
+	JMP          row32amplitude
+
+row32inRange:
+	VSQRTPS      Y2, Y2
+	VBROADCASTSS modulusStripAVX2Constants<>+8(SB), Y3
+	VDIVPS       Y2, Y3, Y5
+
+row32amplitude:
+	VMULPS  Y5, Y0, Y0
+	VMULPS  Y5, Y1, Y1
+	VMOVUPS Y1, 32(CX)
+	VMOVUPS Y0, 96(CX)
+	VMOVUPS Y2, 32(DX)
+	ADDQ    $+128, CX
+	ADDQ    $+64, DX
+	DECQ    AX
+	JNZ     row
 	VZEROUPPER
 	RET
 
@@ -238,6 +258,9 @@ row:
 	VCMPPS       $0x11, Y3, Y2, Y3
 	VBROADCASTSS modulusStripAddAVX2Constants<>+4(SB), Y4
 	VCMPPS       $0x11, Y2, Y4, Y4
+	VORPS        Y3, Y4, Y5
+	VTESTPS      Y5, Y5
+	JZ           row0inRange
 	VBROADCASTSS modulusStripAddAVX2Constants<>+8(SB), Y5
 	VBROADCASTSS modulusStripAddAVX2Constants<>+12(SB), Y6
 	VBROADCASTSS modulusStripAddAVX2Constants<>+16(SB), Y7
@@ -247,21 +270,28 @@ row:
 	VBLENDVPS    Y4, Y6, Y3, Y3
 	VMULPS       Y2, Y0, Y0
 	VMULPS       Y2, Y1, Y1
-	VMULPS       Y1, Y1, Y2
-	VFMADD231PS  Y0, Y0, Y2
+	VMULPS       Y1, Y1, Y4
+	VFMADD231PS  Y0, Y0, Y4
 	VXORPS       Y6, Y6, Y6
-	VSQRTPS      Y2, Y4
-	VBROADCASTSS modulusStripAddAVX2Constants<>+8(SB), Y5
-	VDIVPS       Y4, Y5, Y5
-	VCMPPS       $0x04, Y6, Y2, Y6
+	VSQRTPS      Y4, Y2
+	VDIVPS       Y2, Y5, Y5
+	VCMPPS       $0x04, Y6, Y4, Y6
 	VANDPS       Y6, Y5, Y5
-	VMULPS       Y3, Y4, Y4
+	VMULPS       Y3, Y2, Y2
+	JMP          row0amplitude
+
+row0inRange:
+	VSQRTPS      Y2, Y2
+	VBROADCASTSS modulusStripAddAVX2Constants<>+8(SB), Y3
+	VDIVPS       Y2, Y3, Y5
+
+row0amplitude:
 	VMULPS       Y5, Y0, Y0
 	VMULPS       Y5, Y1, Y1
 	VMOVUPS      Y1, (CX)
 	VMOVUPS      Y0, 64(CX)
-	VADDPS       (DX), Y4, Y4
-	VMOVUPS      Y4, (DX)
+	VADDPS       (DX), Y2, Y2
+	VMOVUPS      Y2, (DX)
 	VMOVUPS      32(CX), Y0
 	VMOVUPS      96(CX), Y1
 	VMULPS       Y1, Y1, Y2
@@ -270,6 +300,9 @@ row:
 	VCMPPS       $0x11, Y3, Y2, Y3
 	VBROADCASTSS modulusStripAddAVX2Constants<>+4(SB), Y4
 	VCMPPS       $0x11, Y2, Y4, Y4
+	VORPS        Y3, Y4, Y5
+	VTESTPS      Y5, Y5
+	JZ           row32inRange
 	VBROADCASTSS modulusStripAddAVX2Constants<>+8(SB), Y5
 	VBROADCASTSS modulusStripAddAVX2Constants<>+12(SB), Y6
 	VBROADCASTSS modulusStripAddAVX2Constants<>+16(SB), Y7
@@ -279,25 +312,32 @@ row:
 	VBLENDVPS    Y4, Y6, Y3, Y3
 	VMULPS       Y2, Y0, Y0
 	VMULPS       Y2, Y1, Y1
-	VMULPS       Y1, Y1, Y2
-	VFMADD231PS  Y0, Y0, Y2
+	VMULPS       Y1, Y1, Y4
+	VFMADD231PS  Y0, Y0, Y4
 	VXORPS       Y6, Y6, Y6
-	VSQRTPS      Y2, Y4
-	VBROADCASTSS modulusStripAddAVX2Constants<>+8(SB), Y5
-	VDIVPS       Y4, Y5, Y5
-	VCMPPS       $0x04, Y6, Y2, Y6
+	VSQRTPS      Y4, Y2
+	VDIVPS       Y2, Y5, Y5
+	VCMPPS       $0x04, Y6, Y4, Y6
 	VANDPS       Y6, Y5, Y5
-	VMULPS       Y3, Y4, Y4
-	VMULPS       Y5, Y0, Y0
-	VMULPS       Y5, Y1, Y1
-	VMOVUPS      Y1, 32(CX)
-	VMOVUPS      Y0, 96(CX)
-	VADDPS       32(DX), Y4, Y4
-	VMOVUPS      Y4, 32(DX)
-	ADDQ         $+128, CX
-	ADDQ         $+64, DX
-	DECQ         AX
-	JNZ          row
+	VMULPS       Y3, Y2, Y2
+	JMP          row32amplitude
+
+row32inRange:
+	VSQRTPS      Y2, Y2
+	VBROADCASTSS modulusStripAddAVX2Constants<>+8(SB), Y3
+	VDIVPS       Y2, Y3, Y5
+
+row32amplitude:
+	VMULPS  Y5, Y0, Y0
+	VMULPS  Y5, Y1, Y1
+	VMOVUPS Y1, 32(CX)
+	VMOVUPS Y0, 96(CX)
+	VADDPS  32(DX), Y2, Y2
+	VMOVUPS Y2, 32(DX)
+	ADDQ    $+128, CX
+	ADDQ    $+64, DX
+	DECQ    AX
+	JNZ     row
 	VZEROUPPER
 	RET
 

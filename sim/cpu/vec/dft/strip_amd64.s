@@ -786,55 +786,59 @@ TEXT ·lossStripL1AVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSS lossStripL1AVX512Constants<>+24(SB), Z6
 	VBROADCASTSS lossStripL1AVX512Constants<>+28(SB), Z7
 
-row:
-	VMOVUPS      (CX), Z8
-	VMOVUPS      64(CX), Z9
-	VMULPS       Z9, Z9, Z10
-	VFMADD231PS  Z8, Z8, Z10
-	VCMPPS       $0x11, Z0, Z10, K1
-	VCMPPS       $0x11, Z10, Z1, K2
-	VBLENDMPS    Z3, Z2, K1, Z11
-	VBLENDMPS    Z4, Z11, K2, Z11
-	VBLENDMPS    Z4, Z2, K1, Z12
-	VBLENDMPS    Z3, Z12, K2, Z12
-	VMULPS       Z11, Z8, Z8
-	VMULPS       Z11, Z9, Z9
-	VMULPS       Z9, Z9, Z10
-	VFMADD231PS  Z8, Z8, Z10
-	VPXORD       Z13, Z13, Z13
-	VCMPPS       $0x04, Z13, Z10, K1
-	VRSQRT14PS.Z Z10, K1, Z16
-	VMULPS       Z16, Z10, Z15
-	VMOVAPS      Z2, Z17
-	VFNMADD231PS Z15, Z16, Z17
-	VMULPS       Z5, Z16, Z18
-	VFMADD231PS  Z17, Z18, Z16
-	VMULPS       Z16, Z10, Z15
-	VMULPS       Z5, Z16, Z18
-	VFNMADD231PS Z15, Z15, Z10
-	VFMADD231PS  Z10, Z18, Z15
-	VMULPS       Z12, Z15, Z15
-	VMOVUPS      (DX), Z10
-	VSUBPS       Z10, Z15, Z15
-	VMULPS       Z16, Z8, Z8
-	VMULPS       Z16, Z9, Z9
-	VPXORD       Z14, Z14, Z14
-	VCMPPS       $0x04, Z14, Z15, K1
-	VPANDD       Z6, Z15, Z16
-	VPXORD.Z     Z16, Z8, K1, Z8
-	VPXORD.Z     Z16, Z9, K1, Z9
-	VPANDD       Z7, Z15, Z15
-	VPANDD       Z7, Z10, Z10
-	VMOVUPS      Z9, (CX)
-	VMOVUPS      Z8, 64(CX)
-	VADDPS       (BX), Z15, Z15
-	VMOVUPS      Z15, (BX)
-	VADDPS       64(BX), Z10, Z10
-	VMOVUPS      Z10, 64(BX)
+	// Lanes from byte 0.
+	MOVQ    DX, DX
+	VMOVUPS (BX), Z8
+	VMOVUPS 64(BX), Z9
+
+row0:
+	VMOVUPS      (CX), Z10
+	VMOVUPS      64(CX), Z11
+	VMULPS       Z11, Z11, Z12
+	VFMADD231PS  Z10, Z10, Z12
+	VCMPPS       $0x11, Z0, Z12, K1
+	VCMPPS       $0x11, Z12, Z1, K2
+	VBLENDMPS    Z3, Z2, K1, Z13
+	VBLENDMPS    Z4, Z13, K2, Z13
+	VBLENDMPS    Z4, Z2, K1, Z14
+	VBLENDMPS    Z3, Z14, K2, Z14
+	VMULPS       Z13, Z10, Z10
+	VMULPS       Z13, Z11, Z11
+	VMULPS       Z11, Z11, Z18
+	VFMADD231PS  Z10, Z10, Z18
+	VPXORD       Z15, Z15, Z15
+	VCMPPS       $0x04, Z15, Z18, K1
+	VRSQRT14PS.Z Z18, K1, Z17
+	VMULPS       Z17, Z18, Z12
+	VMOVAPS      Z2, Z19
+	VFNMADD231PS Z12, Z17, Z19
+	VMULPS       Z5, Z17, Z20
+	VFMADD231PS  Z19, Z20, Z17
+	VMULPS       Z17, Z18, Z12
+	VMULPS       Z5, Z17, Z20
+	VFNMADD231PS Z12, Z12, Z18
+	VFMADD231PS  Z18, Z20, Z12
+	VMULPS       Z14, Z12, Z12
+	VMOVUPS      (DX), Z18
+	VSUBPS       Z18, Z12, Z12
+	VPXORD       Z16, Z16, Z16
+	VCMPPS       $0x04, Z16, Z12, K1
+	VPANDD       Z6, Z12, Z19
+	VPXORD.Z     Z19, Z17, K1, Z17
+	VPANDD       Z7, Z12, Z12
+	VPANDD       Z7, Z18, Z18
+	VMULPS       Z17, Z10, Z10
+	VMULPS       Z17, Z11, Z11
+	VMOVUPS      Z11, (CX)
+	VMOVUPS      Z10, 64(CX)
+	VADDPS       Z12, Z8, Z8
+	VADDPS       Z18, Z9, Z9
 	ADDQ         $+128, CX
 	ADDQ         $+64, DX
 	DECQ         AX
-	JNZ          row
+	JNZ          row0
+	VMOVUPS      Z8, (BX)
+	VMOVUPS      Z9, 64(BX)
 	VZEROUPPER
 	RET
 
@@ -864,52 +868,57 @@ TEXT ·lossStripL2AVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSS lossStripL2AVX512Constants<>+24(SB), Z6
 	VBROADCASTSS lossStripL2AVX512Constants<>+28(SB), Z6
 
-row:
-	VMOVUPS      (CX), Z6
-	VMOVUPS      64(CX), Z10
-	VMULPS       Z10, Z10, Z11
-	VFMADD231PS  Z6, Z6, Z11
-	VCMPPS       $0x11, Z0, Z11, K1
-	VCMPPS       $0x11, Z11, Z1, K2
+	// Lanes from byte 0.
+	MOVQ    DX, DX
+	VMOVUPS (BX), Z6
+	VMOVUPS 64(BX), Z10
+
+row0:
+	VMOVUPS      (CX), Z11
+	VMOVUPS      64(CX), Z12
+	VMULPS       Z12, Z12, Z13
+	VFMADD231PS  Z11, Z11, Z13
+	VCMPPS       $0x11, Z0, Z13, K1
+	VCMPPS       $0x11, Z13, Z1, K2
 	VBLENDMPS    Z3, Z2, K1, Z7
 	VBLENDMPS    Z4, Z7, K2, Z7
 	VBLENDMPS    Z4, Z2, K1, Z8
 	VBLENDMPS    Z3, Z8, K2, Z8
-	VMULPS       Z7, Z6, Z6
-	VMULPS       Z7, Z10, Z10
-	VMULPS       Z10, Z10, Z11
-	VFMADD231PS  Z6, Z6, Z11
+	VMULPS       Z7, Z11, Z11
+	VMULPS       Z7, Z12, Z12
+	VMULPS       Z12, Z12, Z15
+	VFMADD231PS  Z11, Z11, Z15
 	VPXORD       Z9, Z9, Z9
-	VCMPPS       $0x04, Z9, Z11, K1
-	VRSQRT14PS.Z Z11, K1, Z13
-	VMULPS       Z13, Z11, Z12
-	VMOVAPS      Z2, Z14
-	VFNMADD231PS Z12, Z13, Z14
-	VMULPS       Z5, Z13, Z15
-	VFMADD231PS  Z14, Z15, Z13
-	VMULPS       Z13, Z11, Z12
-	VMULPS       Z5, Z13, Z15
-	VFNMADD231PS Z12, Z12, Z11
-	VFMADD231PS  Z11, Z15, Z12
-	VMULPS       Z8, Z12, Z12
-	VMOVUPS      (DX), Z11
-	VSUBPS       Z11, Z12, Z12
-	VMULPS       Z13, Z6, Z6
-	VMULPS       Z13, Z10, Z10
-	VMULPS       Z12, Z6, Z6
-	VMULPS       Z12, Z10, Z10
-	VMULPS       Z12, Z12, Z12
-	VMULPS       Z11, Z11, Z11
-	VMOVUPS      Z10, (CX)
-	VMOVUPS      Z6, 64(CX)
-	VADDPS       (BX), Z12, Z12
-	VMOVUPS      Z12, (BX)
-	VADDPS       64(BX), Z11, Z11
-	VMOVUPS      Z11, 64(BX)
+	VCMPPS       $0x04, Z9, Z15, K1
+	VRSQRT14PS.Z Z15, K1, Z14
+	VMULPS       Z14, Z15, Z13
+	VMOVAPS      Z2, Z16
+	VFNMADD231PS Z13, Z14, Z16
+	VMULPS       Z5, Z14, Z17
+	VFMADD231PS  Z16, Z17, Z14
+	VMULPS       Z14, Z15, Z13
+	VMULPS       Z5, Z14, Z17
+	VFNMADD231PS Z13, Z13, Z15
+	VFMADD231PS  Z15, Z17, Z13
+	VMULPS       Z8, Z13, Z13
+	VMOVUPS      (DX), Z15
+	VSUBPS       Z15, Z13, Z13
+	VMULPS       Z14, Z11, Z11
+	VMULPS       Z14, Z12, Z12
+	VMULPS       Z13, Z11, Z11
+	VMULPS       Z13, Z12, Z12
+	VMULPS       Z13, Z13, Z13
+	VMULPS       Z15, Z15, Z15
+	VMOVUPS      Z12, (CX)
+	VMOVUPS      Z11, 64(CX)
+	VADDPS       Z13, Z6, Z6
+	VADDPS       Z15, Z10, Z10
 	ADDQ         $+128, CX
 	ADDQ         $+64, DX
 	DECQ         AX
-	JNZ          row
+	JNZ          row0
+	VMOVUPS      Z6, (BX)
+	VMOVUPS      Z10, 64(BX)
 	VZEROUPPER
 	RET
 
@@ -2068,105 +2077,139 @@ TEXT ·lossStripL1AVX2(SB), NOSPLIT, $0-32
 	MOVQ target+16(FP), DX
 	MOVQ sums+24(FP), BX
 
-row:
-	VMOVUPS      (CX), Y0
-	VMOVUPS      64(CX), Y1
-	VMULPS       Y1, Y1, Y2
-	VFMADD231PS  Y0, Y0, Y2
-	VBROADCASTSS lossStripL1AVX2Constants<>+0(SB), Y3
-	VCMPPS       $0x11, Y3, Y2, Y3
-	VBROADCASTSS lossStripL1AVX2Constants<>+4(SB), Y4
-	VCMPPS       $0x11, Y2, Y4, Y4
+	// Lanes from byte 0.
+	MOVQ    CX, SI
+	MOVQ    DX, DI
+	MOVQ    AX, R8
+	VMOVUPS (BX), Y0
+	VMOVUPS 64(BX), Y1
+
+row0:
+	VMOVUPS      (SI), Y2
+	VMOVUPS      64(SI), Y3
+	VMULPS       Y3, Y3, Y4
+	VFMADD231PS  Y2, Y2, Y4
+	VBROADCASTSS lossStripL1AVX2Constants<>+0(SB), Y5
+	VCMPPS       $0x11, Y5, Y4, Y5
+	VBROADCASTSS lossStripL1AVX2Constants<>+4(SB), Y6
+	VCMPPS       $0x11, Y4, Y6, Y6
+	VORPS        Y5, Y6, Y7
+	VTESTPS      Y7, Y7
+	JZ           row0inRange
+	VBROADCASTSS lossStripL1AVX2Constants<>+8(SB), Y7
+	VBROADCASTSS lossStripL1AVX2Constants<>+12(SB), Y8
+	VBROADCASTSS lossStripL1AVX2Constants<>+16(SB), Y9
+	VBLENDVPS    Y5, Y8, Y7, Y4
+	VBLENDVPS    Y6, Y9, Y4, Y4
+	VBLENDVPS    Y5, Y9, Y7, Y5
+	VBLENDVPS    Y6, Y8, Y5, Y5
+	VMULPS       Y4, Y2, Y2
+	VMULPS       Y4, Y3, Y3
+	VMULPS       Y3, Y3, Y6
+	VFMADD231PS  Y2, Y2, Y6
+	VXORPS       Y8, Y8, Y8
+	VSQRTPS      Y6, Y4
+	VDIVPS       Y4, Y7, Y7
+	VCMPPS       $0x04, Y8, Y6, Y8
+	VANDPS       Y8, Y7, Y7
+	VMULPS       Y5, Y4, Y4
+	JMP          row0amplitude
+
+row0inRange:
+	VSQRTPS      Y4, Y4
 	VBROADCASTSS lossStripL1AVX2Constants<>+8(SB), Y5
-	VBROADCASTSS lossStripL1AVX2Constants<>+12(SB), Y6
-	VBROADCASTSS lossStripL1AVX2Constants<>+16(SB), Y7
-	VBLENDVPS    Y3, Y6, Y5, Y2
-	VBLENDVPS    Y4, Y7, Y2, Y2
-	VBLENDVPS    Y3, Y7, Y5, Y3
-	VBLENDVPS    Y4, Y6, Y3, Y3
-	VMULPS       Y2, Y0, Y0
-	VMULPS       Y2, Y1, Y1
-	VMULPS       Y1, Y1, Y2
-	VFMADD231PS  Y0, Y0, Y2
-	VXORPS       Y6, Y6, Y6
-	VSQRTPS      Y2, Y4
+	VDIVPS       Y4, Y5, Y7
+
+row0amplitude:
+	VMOVUPS      (DI), Y5
+	VSUBPS       Y5, Y4, Y4
+	VXORPS       Y8, Y8, Y8
+	VCMPPS       $0x04, Y8, Y4, Y8
+	VBROADCASTSS lossStripL1AVX2Constants<>+24(SB), Y6
+	VANDPS       Y6, Y4, Y6
+	VXORPS       Y6, Y7, Y7
+	VANDPS       Y8, Y7, Y7
+	VBROADCASTSS lossStripL1AVX2Constants<>+28(SB), Y6
+	VPAND        Y6, Y4, Y4
+	VPAND        Y6, Y5, Y5
+	VMULPS       Y7, Y2, Y2
+	VMULPS       Y7, Y3, Y3
+	VMOVUPS      Y3, (SI)
+	VMOVUPS      Y2, 64(SI)
+	VADDPS       Y4, Y0, Y0
+	VADDPS       Y5, Y1, Y1
+	ADDQ         $+128, SI
+	ADDQ         $+64, DI
+	DECQ         R8
+	JNZ          row0
+	VMOVUPS      Y0, (BX)
+	VMOVUPS      Y1, 64(BX)
+
+	// Lanes from byte 32.
+	MOVQ    DX, DX
+	VMOVUPS 32(BX), Y0
+	VMOVUPS 96(BX), Y1
+
+row32:
+	VMOVUPS      32(CX), Y2
+	VMOVUPS      96(CX), Y3
+	VMULPS       Y3, Y3, Y4
+	VFMADD231PS  Y2, Y2, Y4
+	VBROADCASTSS lossStripL1AVX2Constants<>+0(SB), Y5
+	VCMPPS       $0x11, Y5, Y4, Y5
+	VBROADCASTSS lossStripL1AVX2Constants<>+4(SB), Y6
+	VCMPPS       $0x11, Y4, Y6, Y6
+	VORPS        Y5, Y6, Y7
+	VTESTPS      Y7, Y7
+	JZ           row32inRange
+	VBROADCASTSS lossStripL1AVX2Constants<>+8(SB), Y7
+	VBROADCASTSS lossStripL1AVX2Constants<>+12(SB), Y8
+	VBROADCASTSS lossStripL1AVX2Constants<>+16(SB), Y9
+	VBLENDVPS    Y5, Y8, Y7, Y4
+	VBLENDVPS    Y6, Y9, Y4, Y4
+	VBLENDVPS    Y5, Y9, Y7, Y5
+	VBLENDVPS    Y6, Y8, Y5, Y5
+	VMULPS       Y4, Y2, Y2
+	VMULPS       Y4, Y3, Y3
+	VMULPS       Y3, Y3, Y6
+	VFMADD231PS  Y2, Y2, Y6
+	VXORPS       Y8, Y8, Y8
+	VSQRTPS      Y6, Y4
+	VDIVPS       Y4, Y7, Y7
+	VCMPPS       $0x04, Y8, Y6, Y8
+	VANDPS       Y8, Y7, Y7
+	VMULPS       Y5, Y4, Y4
+	JMP          row32amplitude
+
+row32inRange:
+	VSQRTPS      Y4, Y4
 	VBROADCASTSS lossStripL1AVX2Constants<>+8(SB), Y5
-	VDIVPS       Y4, Y5, Y5
-	VCMPPS       $0x04, Y6, Y2, Y6
-	VANDPS       Y6, Y5, Y5
-	VMULPS       Y3, Y4, Y4
-	VMOVUPS      (DX), Y2
-	VSUBPS       Y2, Y4, Y3
-	VMULPS       Y5, Y0, Y0
-	VMULPS       Y5, Y1, Y1
-	VXORPS       Y5, Y5, Y5
-	VCMPPS       $0x04, Y5, Y3, Y5
-	VBROADCASTSS lossStripL1AVX2Constants<>+24(SB), Y4
-	VANDPS       Y4, Y3, Y4
-	VXORPS       Y4, Y0, Y0
-	VXORPS       Y4, Y1, Y1
-	VANDPS       Y5, Y0, Y0
-	VANDPS       Y5, Y1, Y1
-	VBROADCASTSS lossStripL1AVX2Constants<>+28(SB), Y4
-	VPAND        Y4, Y3, Y3
-	VPAND        Y4, Y2, Y2
-	VMOVUPS      Y1, (CX)
-	VMOVUPS      Y0, 64(CX)
-	VADDPS       (BX), Y3, Y3
-	VMOVUPS      Y3, (BX)
-	VADDPS       64(BX), Y2, Y2
-	VMOVUPS      Y2, 64(BX)
-	VMOVUPS      32(CX), Y0
-	VMOVUPS      96(CX), Y1
-	VMULPS       Y1, Y1, Y2
-	VFMADD231PS  Y0, Y0, Y2
-	VBROADCASTSS lossStripL1AVX2Constants<>+0(SB), Y3
-	VCMPPS       $0x11, Y3, Y2, Y3
-	VBROADCASTSS lossStripL1AVX2Constants<>+4(SB), Y4
-	VCMPPS       $0x11, Y2, Y4, Y4
-	VBROADCASTSS lossStripL1AVX2Constants<>+8(SB), Y5
-	VBROADCASTSS lossStripL1AVX2Constants<>+12(SB), Y6
-	VBROADCASTSS lossStripL1AVX2Constants<>+16(SB), Y7
-	VBLENDVPS    Y3, Y6, Y5, Y2
-	VBLENDVPS    Y4, Y7, Y2, Y2
-	VBLENDVPS    Y3, Y7, Y5, Y3
-	VBLENDVPS    Y4, Y6, Y3, Y3
-	VMULPS       Y2, Y0, Y0
-	VMULPS       Y2, Y1, Y1
-	VMULPS       Y1, Y1, Y2
-	VFMADD231PS  Y0, Y0, Y2
-	VXORPS       Y6, Y6, Y6
-	VSQRTPS      Y2, Y4
-	VBROADCASTSS lossStripL1AVX2Constants<>+8(SB), Y5
-	VDIVPS       Y4, Y5, Y5
-	VCMPPS       $0x04, Y6, Y2, Y6
-	VANDPS       Y6, Y5, Y5
-	VMULPS       Y3, Y4, Y4
-	VMOVUPS      32(DX), Y2
-	VSUBPS       Y2, Y4, Y3
-	VMULPS       Y5, Y0, Y0
-	VMULPS       Y5, Y1, Y1
-	VXORPS       Y5, Y5, Y5
-	VCMPPS       $0x04, Y5, Y3, Y5
-	VBROADCASTSS lossStripL1AVX2Constants<>+24(SB), Y4
-	VANDPS       Y4, Y3, Y4
-	VXORPS       Y4, Y0, Y0
-	VXORPS       Y4, Y1, Y1
-	VANDPS       Y5, Y0, Y0
-	VANDPS       Y5, Y1, Y1
-	VBROADCASTSS lossStripL1AVX2Constants<>+28(SB), Y4
-	VPAND        Y4, Y3, Y3
-	VPAND        Y4, Y2, Y2
-	VMOVUPS      Y1, 32(CX)
-	VMOVUPS      Y0, 96(CX)
-	VADDPS       32(BX), Y3, Y3
-	VMOVUPS      Y3, 32(BX)
-	VADDPS       96(BX), Y2, Y2
-	VMOVUPS      Y2, 96(BX)
+	VDIVPS       Y4, Y5, Y7
+
+row32amplitude:
+	VMOVUPS      32(DX), Y5
+	VSUBPS       Y5, Y4, Y4
+	VXORPS       Y8, Y8, Y8
+	VCMPPS       $0x04, Y8, Y4, Y8
+	VBROADCASTSS lossStripL1AVX2Constants<>+24(SB), Y6
+	VANDPS       Y6, Y4, Y6
+	VXORPS       Y6, Y7, Y7
+	VANDPS       Y8, Y7, Y7
+	VBROADCASTSS lossStripL1AVX2Constants<>+28(SB), Y6
+	VPAND        Y6, Y4, Y4
+	VPAND        Y6, Y5, Y5
+	VMULPS       Y7, Y2, Y2
+	VMULPS       Y7, Y3, Y3
+	VMOVUPS      Y3, 32(CX)
+	VMOVUPS      Y2, 96(CX)
+	VADDPS       Y4, Y0, Y0
+	VADDPS       Y5, Y1, Y1
 	ADDQ         $+128, CX
 	ADDQ         $+64, DX
 	DECQ         AX
-	JNZ          row
+	JNZ          row32
+	VMOVUPS      Y0, 32(BX)
+	VMOVUPS      Y1, 96(BX)
 	VZEROUPPER
 	RET
 
@@ -2188,91 +2231,129 @@ TEXT ·lossStripL2AVX2(SB), NOSPLIT, $0-32
 	MOVQ target+16(FP), DX
 	MOVQ sums+24(FP), BX
 
-row:
-	VMOVUPS      (CX), Y0
-	VMOVUPS      64(CX), Y1
-	VMULPS       Y1, Y1, Y2
-	VFMADD231PS  Y0, Y0, Y2
-	VBROADCASTSS lossStripL2AVX2Constants<>+0(SB), Y3
-	VCMPPS       $0x11, Y3, Y2, Y3
-	VBROADCASTSS lossStripL2AVX2Constants<>+4(SB), Y4
-	VCMPPS       $0x11, Y2, Y4, Y4
+	// Lanes from byte 0.
+	MOVQ    CX, SI
+	MOVQ    DX, DI
+	MOVQ    AX, R8
+	VMOVUPS (BX), Y0
+	VMOVUPS 64(BX), Y1
+
+row0:
+	VMOVUPS      (SI), Y2
+	VMOVUPS      64(SI), Y3
+	VMULPS       Y3, Y3, Y4
+	VFMADD231PS  Y2, Y2, Y4
+	VBROADCASTSS lossStripL2AVX2Constants<>+0(SB), Y5
+	VCMPPS       $0x11, Y5, Y4, Y5
+	VBROADCASTSS lossStripL2AVX2Constants<>+4(SB), Y6
+	VCMPPS       $0x11, Y4, Y6, Y6
+	VORPS        Y5, Y6, Y7
+	VTESTPS      Y7, Y7
+	JZ           row0inRange
+	VBROADCASTSS lossStripL2AVX2Constants<>+8(SB), Y7
+	VBROADCASTSS lossStripL2AVX2Constants<>+12(SB), Y8
+	VBROADCASTSS lossStripL2AVX2Constants<>+16(SB), Y9
+	VBLENDVPS    Y5, Y8, Y7, Y4
+	VBLENDVPS    Y6, Y9, Y4, Y4
+	VBLENDVPS    Y5, Y9, Y7, Y5
+	VBLENDVPS    Y6, Y8, Y5, Y5
+	VMULPS       Y4, Y2, Y2
+	VMULPS       Y4, Y3, Y3
+	VMULPS       Y3, Y3, Y6
+	VFMADD231PS  Y2, Y2, Y6
+	VXORPS       Y8, Y8, Y8
+	VSQRTPS      Y6, Y4
+	VDIVPS       Y4, Y7, Y7
+	VCMPPS       $0x04, Y8, Y6, Y8
+	VANDPS       Y8, Y7, Y7
+	VMULPS       Y5, Y4, Y4
+	JMP          row0amplitude
+
+row0inRange:
+	VSQRTPS      Y4, Y4
 	VBROADCASTSS lossStripL2AVX2Constants<>+8(SB), Y5
-	VBROADCASTSS lossStripL2AVX2Constants<>+12(SB), Y6
-	VBROADCASTSS lossStripL2AVX2Constants<>+16(SB), Y7
-	VBLENDVPS    Y3, Y6, Y5, Y2
-	VBLENDVPS    Y4, Y7, Y2, Y2
-	VBLENDVPS    Y3, Y7, Y5, Y3
-	VBLENDVPS    Y4, Y6, Y3, Y3
-	VMULPS       Y2, Y0, Y0
-	VMULPS       Y2, Y1, Y1
-	VMULPS       Y1, Y1, Y2
-	VFMADD231PS  Y0, Y0, Y2
-	VXORPS       Y6, Y6, Y6
-	VSQRTPS      Y2, Y4
+	VDIVPS       Y4, Y5, Y7
+
+row0amplitude:
+	VMOVUPS (DI), Y5
+	VSUBPS  Y5, Y4, Y4
+	VMULPS  Y7, Y2, Y2
+	VMULPS  Y7, Y3, Y3
+	VMULPS  Y4, Y2, Y2
+	VMULPS  Y4, Y3, Y3
+	VMULPS  Y4, Y4, Y4
+	VMULPS  Y5, Y5, Y5
+	VMOVUPS Y3, (SI)
+	VMOVUPS Y2, 64(SI)
+	VADDPS  Y4, Y0, Y0
+	VADDPS  Y5, Y1, Y1
+	ADDQ    $+128, SI
+	ADDQ    $+64, DI
+	DECQ    R8
+	JNZ     row0
+	VMOVUPS Y0, (BX)
+	VMOVUPS Y1, 64(BX)
+
+	// Lanes from byte 32.
+	MOVQ    DX, DX
+	VMOVUPS 32(BX), Y0
+	VMOVUPS 96(BX), Y1
+
+row32:
+	VMOVUPS      32(CX), Y2
+	VMOVUPS      96(CX), Y3
+	VMULPS       Y3, Y3, Y4
+	VFMADD231PS  Y2, Y2, Y4
+	VBROADCASTSS lossStripL2AVX2Constants<>+0(SB), Y5
+	VCMPPS       $0x11, Y5, Y4, Y5
+	VBROADCASTSS lossStripL2AVX2Constants<>+4(SB), Y6
+	VCMPPS       $0x11, Y4, Y6, Y6
+	VORPS        Y5, Y6, Y7
+	VTESTPS      Y7, Y7
+	JZ           row32inRange
+	VBROADCASTSS lossStripL2AVX2Constants<>+8(SB), Y7
+	VBROADCASTSS lossStripL2AVX2Constants<>+12(SB), Y8
+	VBROADCASTSS lossStripL2AVX2Constants<>+16(SB), Y9
+	VBLENDVPS    Y5, Y8, Y7, Y4
+	VBLENDVPS    Y6, Y9, Y4, Y4
+	VBLENDVPS    Y5, Y9, Y7, Y5
+	VBLENDVPS    Y6, Y8, Y5, Y5
+	VMULPS       Y4, Y2, Y2
+	VMULPS       Y4, Y3, Y3
+	VMULPS       Y3, Y3, Y6
+	VFMADD231PS  Y2, Y2, Y6
+	VXORPS       Y8, Y8, Y8
+	VSQRTPS      Y6, Y4
+	VDIVPS       Y4, Y7, Y7
+	VCMPPS       $0x04, Y8, Y6, Y8
+	VANDPS       Y8, Y7, Y7
+	VMULPS       Y5, Y4, Y4
+	JMP          row32amplitude
+
+row32inRange:
+	VSQRTPS      Y4, Y4
 	VBROADCASTSS lossStripL2AVX2Constants<>+8(SB), Y5
-	VDIVPS       Y4, Y5, Y5
-	VCMPPS       $0x04, Y6, Y2, Y6
-	VANDPS       Y6, Y5, Y5
-	VMULPS       Y3, Y4, Y4
-	VMOVUPS      (DX), Y2
-	VSUBPS       Y2, Y4, Y3
-	VMULPS       Y5, Y0, Y0
-	VMULPS       Y5, Y1, Y1
-	VMULPS       Y3, Y0, Y0
-	VMULPS       Y3, Y1, Y1
-	VMULPS       Y3, Y3, Y3
-	VMULPS       Y2, Y2, Y2
-	VMOVUPS      Y1, (CX)
-	VMOVUPS      Y0, 64(CX)
-	VADDPS       (BX), Y3, Y3
-	VMOVUPS      Y3, (BX)
-	VADDPS       64(BX), Y2, Y2
-	VMOVUPS      Y2, 64(BX)
-	VMOVUPS      32(CX), Y0
-	VMOVUPS      96(CX), Y1
-	VMULPS       Y1, Y1, Y2
-	VFMADD231PS  Y0, Y0, Y2
-	VBROADCASTSS lossStripL2AVX2Constants<>+0(SB), Y3
-	VCMPPS       $0x11, Y3, Y2, Y3
-	VBROADCASTSS lossStripL2AVX2Constants<>+4(SB), Y4
-	VCMPPS       $0x11, Y2, Y4, Y4
-	VBROADCASTSS lossStripL2AVX2Constants<>+8(SB), Y5
-	VBROADCASTSS lossStripL2AVX2Constants<>+12(SB), Y6
-	VBROADCASTSS lossStripL2AVX2Constants<>+16(SB), Y7
-	VBLENDVPS    Y3, Y6, Y5, Y2
-	VBLENDVPS    Y4, Y7, Y2, Y2
-	VBLENDVPS    Y3, Y7, Y5, Y3
-	VBLENDVPS    Y4, Y6, Y3, Y3
-	VMULPS       Y2, Y0, Y0
-	VMULPS       Y2, Y1, Y1
-	VMULPS       Y1, Y1, Y2
-	VFMADD231PS  Y0, Y0, Y2
-	VXORPS       Y6, Y6, Y6
-	VSQRTPS      Y2, Y4
-	VBROADCASTSS lossStripL2AVX2Constants<>+8(SB), Y5
-	VDIVPS       Y4, Y5, Y5
-	VCMPPS       $0x04, Y6, Y2, Y6
-	VANDPS       Y6, Y5, Y5
-	VMULPS       Y3, Y4, Y4
-	VMOVUPS      32(DX), Y2
-	VSUBPS       Y2, Y4, Y3
-	VMULPS       Y5, Y0, Y0
-	VMULPS       Y5, Y1, Y1
-	VMULPS       Y3, Y0, Y0
-	VMULPS       Y3, Y1, Y1
-	VMULPS       Y3, Y3, Y3
-	VMULPS       Y2, Y2, Y2
-	VMOVUPS      Y1, 32(CX)
-	VMOVUPS      Y0, 96(CX)
-	VADDPS       32(BX), Y3, Y3
-	VMOVUPS      Y3, 32(BX)
-	VADDPS       96(BX), Y2, Y2
-	VMOVUPS      Y2, 96(BX)
-	ADDQ         $+128, CX
-	ADDQ         $+64, DX
-	DECQ         AX
-	JNZ          row
+	VDIVPS       Y4, Y5, Y7
+
+row32amplitude:
+	VMOVUPS 32(DX), Y5
+	VSUBPS  Y5, Y4, Y4
+	VMULPS  Y7, Y2, Y2
+	VMULPS  Y7, Y3, Y3
+	VMULPS  Y4, Y2, Y2
+	VMULPS  Y4, Y3, Y3
+	VMULPS  Y4, Y4, Y4
+	VMULPS  Y5, Y5, Y5
+	VMOVUPS Y3, 32(CX)
+	VMOVUPS Y2, 96(CX)
+	VADDPS  Y4, Y0, Y0
+	VADDPS  Y5, Y1, Y1
+	ADDQ    $+128, CX
+	ADDQ    $+64, DX
+	DECQ    AX
+	JNZ     row32
+	VMOVUPS Y0, 32(BX)
+	VMOVUPS Y1, 96(BX)
 	VZEROUPPER
 	RET
 

@@ -1,6 +1,10 @@
 package dft
 
-import "github.com/mmcloughlin/avo/operand"
+import (
+	"fmt"
+
+	"github.com/mmcloughlin/avo/operand"
+)
 
 // moduli writes the kernels of amplitudes.
 func (s *set) moduli() {
@@ -21,7 +25,7 @@ func (s *set) modulusStrip(add bool) {
 	s.Label("row")
 	s.eachPart(func(at int) {
 		p := s.loadParts(operand.Mem{Base: z, Disp: at})
-		m, r := s.amplitude(&p, &c)
+		m, r := s.amplitude(&p, &c, fmt.Sprint("row", at))
 		s.VMULPS(r, p.re, p.re)
 		s.VMULPS(r, p.im, p.im)
 		s.storeParts(parts{p.im, p.re}, operand.Mem{Base: z, Disp: at})

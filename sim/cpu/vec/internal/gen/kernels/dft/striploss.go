@@ -1,6 +1,7 @@
 package dft
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/mmcloughlin/avo/operand"
@@ -54,37 +55,46 @@ func (s *set) lossStrip(name, doc string, absolute bool) {
 	s.Kernel(name, "rows int, z, target, sums *float32", doc)
 	rows, z, target, sums := s.Argument("rows"), s.Argument("z"), s.Argument("target"), s.Argument("sums")
 	c := s.lossConstants(name)
-	s.Label("row")
 	s.eachPart(func(at int) {
-		p := s.loadParts(operand.Mem{Base: z, Disp: at})
-		m, r := s.amplitude(&p, &c)
+		s.Comment(fmt.Sprintf("Lanes from byte %d.", at))
+		row, wanted, left, loop := s.GP64(), s.GP64(), s.GP64(), fmt.Sprint("row", at)
+		s.MOVQ(z, row)
+		s.MOVQ(target, wanted)
+		s.MOVQ(rows, left)
+		total := [2]operand.Mem{{Base: sums, Disp: at}, {Base: sums, Disp: stripBytes + at}}
+		sum := s.Vectors(2)
+		s.VMOVUPS(total[0], sum[0])
+		s.VMOVUPS(total[1], sum[1])
+		s.Label(loop)
+		p := s.loadParts(operand.Mem{Base: row, Disp: at})
+		m, r := s.amplitude(&p, &c, loop)
 		t := s.Vector()
-		s.VMOVUPS(operand.Mem{Base: target, Disp: at}, t)
+		s.VMOVUPS(operand.Mem{Base: wanted, Disp: at}, t)
 		d := s.difference(m, t)
-		s.VMULPS(r, p.re, p.re)
-		s.VMULPS(r, p.im, p.im)
 		if absolute {
-			s.signed(&p, d, &c)
+			s.signed(r, d, &c)
 			magnitude := s.lossConstant(c.magnitude, 7)
 			s.And(magnitude, d, d)
 			s.And(magnitude, t, t)
-		} else {
+		}
+		s.VMULPS(r, p.re, p.re)
+		s.VMULPS(r, p.im, p.im)
+		if !absolute {
 			s.VMULPS(d, p.re, p.re)
 			s.VMULPS(d, p.im, p.im)
 			s.VMULPS(d, d, d)
 			s.VMULPS(t, t, t)
 		}
-		s.storeParts(parts{p.im, p.re}, operand.Mem{Base: z, Disp: at})
-		for i, v := range []reg.VecVirtual{d, t} {
-			to := operand.Mem{Base: sums, Disp: i*stripBytes + at}
-			s.VADDPS(to, v, v)
-			s.VMOVUPS(v, to)
-		}
+		s.storeParts(parts{p.im, p.re}, operand.Mem{Base: row, Disp: at})
+		s.VADDPS(d, sum[0], sum[0])
+		s.VADDPS(t, sum[1], sum[1])
+		s.ADDQ(operand.I32(2*stripBytes), row)
+		s.ADDQ(operand.I32(stripBytes), wanted)
+		s.DECQ(left)
+		s.JNZ(operand.LabelRef(loop))
+		s.VMOVUPS(sum[0], total[0])
+		s.VMOVUPS(sum[1], total[1])
 	})
-	s.ADDQ(operand.I32(2*stripBytes), z)
-	s.ADDQ(operand.I32(stripBytes), target)
-	s.DECQ(rows)
-	s.JNZ(operand.LabelRef("row"))
 	s.table = operand.Mem{}
 	s.End()
 }
@@ -93,8 +103,8 @@ func (s *set) lossStrip(name, doc string, absolute bool) {
 const lessThan, notEqual = 0x11, 0x04
 
 // amplitude computes |p| and the factor that turns p into a direction, 0 where p is
-// 0. It scales p if squares leave the range.
-func (s *set) amplitude(p *parts, c *lossConstants) (m, r reg.VecVirtual) {
+// 0. It scales p if squares leave the range. The place is part of labels.
+func (s *set) amplitude(p *parts, c *lossConstants, place string) (m, r reg.VecVirtual) {
 	square := func() reg.VecVirtual {
 		v := s.Vector()
 		s.VMULPS(p.im, p.im, v)
@@ -103,38 +113,46 @@ func (s *set) amplitude(p *parts, c *lossConstants) (m, r reg.VecVirtual) {
 	}
 	first := square()
 	scale, back := s.Vector(), s.Vector()
+	m, r = s.Vector(), s.Vector()
 	if !s.Wide {
-		low, high := s.Vector(), s.Vector()
+		low, high, any := s.Vector(), s.Vector(), s.Vector()
 		s.VCMPPS(operand.U8(lessThan), s.lossConstant(nil, 0), first, low)
 		s.VCMPPS(operand.U8(lessThan), first, s.lossConstant(nil, 1), high)
+		s.VORPS(low, high, any)
+		s.VTESTPS(any, any)
+		s.JZ(operand.LabelRef(place + "inRange"))
 		one, up, down := s.lossConstant(nil, 2), s.lossConstant(nil, 3), s.lossConstant(nil, 4)
 		s.VBLENDVPS(low, up, one, scale)
 		s.VBLENDVPS(high, down, scale, scale)
 		s.VBLENDVPS(low, down, one, back)
 		s.VBLENDVPS(high, up, back, back)
-	} else {
-		low, high := s.K(), s.K()
-		s.VCMPPS(operand.U8(lessThan), c.tiny, first, low)
-		s.VCMPPS(operand.U8(lessThan), first, c.huge, high)
-		s.VBLENDMPS(c.up, c.one, low, scale)
-		s.VBLENDMPS(c.down, scale, high, scale)
-		s.VBLENDMPS(c.down, c.one, low, back)
-		s.VBLENDMPS(c.up, back, high, back)
-	}
-	s.VMULPS(scale, p.re, p.re)
-	s.VMULPS(scale, p.im, p.im)
-	q := square()
-	m, r = s.Vector(), s.Vector()
-	zero := s.Vector()
-	s.Zero(zero)
-	if !s.Wide {
+		s.VMULPS(scale, p.re, p.re)
+		s.VMULPS(scale, p.im, p.im)
+		q, zero := square(), s.Vector()
+		s.Zero(zero)
 		s.VSQRTPS(q, m)
-		s.VDIVPS(m, s.lossConstant(nil, 2), r)
+		s.VDIVPS(m, one, r)
 		s.VCMPPS(operand.U8(notEqual), zero, q, zero)
 		s.VANDPS(zero, r, r)
 		s.VMULPS(back, m, m)
+		s.JMP(operand.LabelRef(place + "amplitude"))
+		s.Label(place + "inRange")
+		s.VSQRTPS(first, m)
+		s.VDIVPS(m, s.lossConstant(nil, 2), r)
+		s.Label(place + "amplitude")
 		return m, r
 	}
+	low, high := s.K(), s.K()
+	s.VCMPPS(operand.U8(lessThan), c.tiny, first, low)
+	s.VCMPPS(operand.U8(lessThan), first, c.huge, high)
+	s.VBLENDMPS(c.up, c.one, low, scale)
+	s.VBLENDMPS(c.down, scale, high, scale)
+	s.VBLENDMPS(c.down, c.one, low, back)
+	s.VBLENDMPS(c.up, back, high, back)
+	s.VMULPS(scale, p.re, p.re)
+	s.VMULPS(scale, p.im, p.im)
+	q, zero := square(), s.Vector()
+	s.Zero(zero)
 	some := s.K()
 	s.VCMPPS(operand.U8(notEqual), zero, q, some)
 	s.VRSQRT14PS_Z(q, some, r)
@@ -153,22 +171,19 @@ func (s *set) amplitude(p *parts, c *lossConstants) (m, r reg.VecVirtual) {
 	return m, r
 }
 
-// signed gives p the sign of d, and 0 where d is 0.
-func (s *set) signed(p *parts, d reg.VecVirtual, c *lossConstants) {
+// signed gives r the sign of d, and makes it 0 where d is 0.
+func (s *set) signed(r, d reg.VecVirtual, c *lossConstants) {
 	sign, zero := s.Vector(), s.Vector()
 	s.Zero(zero)
 	if s.Wide {
 		some := s.K()
 		s.VCMPPS(operand.U8(notEqual), zero, d, some)
 		s.VPANDD(c.sign, d, sign)
-		s.VPXORD_Z(sign, p.re, some, p.re)
-		s.VPXORD_Z(sign, p.im, some, p.im)
+		s.VPXORD_Z(sign, r, some, r)
 		return
 	}
 	s.VCMPPS(operand.U8(notEqual), zero, d, zero)
 	s.VANDPS(s.lossConstant(nil, 6), d, sign)
-	s.VXORPS(sign, p.re, p.re)
-	s.VXORPS(sign, p.im, p.im)
-	s.VANDPS(zero, p.re, p.re)
-	s.VANDPS(zero, p.im, p.im)
+	s.VXORPS(sign, r, r)
+	s.VANDPS(zero, r, r)
 }
