@@ -518,6 +518,25 @@ whole:
 	JMP     whole
 
 rest:
+	CMPQ    DI, $0x08
+	JNE     four
+	VMOVUPS (CX)(R8*2), Y0
+	VMOVUPS 28(CX)(R8*2), Y1
+	VSHUFPS $0xd8, Y1, Y0, Y0
+	VPERMPD $0xd8, Y0, Y0
+	VMOVUPS Y0, (AX)(R8*1)
+	JMP     done
+
+four:
+	CMPQ    DI, $0x04
+	JNE     partial
+	VMOVUPS (CX)(R8*2), X0
+	VMOVUPS 12(CX)(R8*2), X1
+	VSHUFPS $0xd8, X1, X0, X0
+	VMOVUPS X0, (AX)(R8*1)
+	JMP     done
+
+partial:
 	LEAQ       -1(DI)(DI*1), R9
 	MOVQ       $0x00000008, R10
 	CMPQ       R9, R10
@@ -557,10 +576,12 @@ rest:
 	VMASKMOVPS Y0, Y1, (AX)(R8*1)
 	ADDQ       $+32, R8
 	SUBQ       $0x08, DI
-	ADDQ       BX, AX
-	ADDQ       SI, CX
-	DECQ       DX
-	JNZ        row
+
+done:
+	ADDQ BX, AX
+	ADDQ SI, CX
+	DECQ DX
+	JNZ  row
 	VZEROUPPER
 	RET
 
