@@ -334,6 +334,17 @@ whole:
 	JMP        whole
 
 rest:
+	CMPQ       DX, $0x00000008
+	JLT        partial
+	PREFETCHT0 1024(AX)(BX*1)
+	VMOVUPS    (CX)(BX*1), Y1
+	VMULPS     Y0, Y1, Y1
+	VMOVUPS    Y1, (AX)(BX*1)
+	ADDQ       $+32, BX
+	SUBQ       $+8, DX
+	JMP        rest
+
+partial:
 	TESTQ      DX, DX
 	JLE        done
 	MOVQ       $0x00000008, SI
@@ -408,6 +419,17 @@ whole:
 	JMP     whole
 
 rest:
+	CMPQ    BX, $0x00000008
+	JLT     partial
+	VMOVUPS (CX)(SI*1), Y0
+	VMOVUPS (DX)(SI*1), Y1
+	VADDPS  Y0, Y1, Y1
+	VMOVUPS Y1, (AX)(SI*1)
+	ADDQ    $+32, SI
+	SUBQ    $+8, BX
+	JMP     rest
+
+partial:
 	TESTQ      BX, BX
 	JLE        done
 	MOVQ       $0x00000008, DI
@@ -465,6 +487,17 @@ whole:
 	JMP         whole
 
 rest:
+	CMPQ        DX, $0x00000008
+	JLT         partial
+	VMOVUPS     (CX)(BX*1), Y1
+	VMOVUPS     (AX)(BX*1), Y2
+	VFMADD231PS Y1, Y0, Y2
+	VMOVUPS     Y2, (AX)(BX*1)
+	ADDQ        $+32, BX
+	SUBQ        $+8, DX
+	JMP         rest
+
+partial:
 	TESTQ       DX, DX
 	JLE         done
 	MOVQ        $0x00000008, SI
@@ -518,6 +551,16 @@ whole:
 	JMP     whole
 
 rest:
+	CMPQ    DX, $0x00000008
+	JLT     partial
+	VMOVUPS (CX)(BX*1), Y1
+	VMAXPS  Y1, Y0, Y1
+	VMOVUPS Y1, (AX)(BX*1)
+	ADDQ    $+32, BX
+	SUBQ    $+8, DX
+	JMP     rest
+
+partial:
 	TESTQ      DX, DX
 	JLE        done
 	MOVQ       $0x00000008, SI
@@ -569,6 +612,18 @@ whole:
 	JMP     whole
 
 rest:
+	CMPQ    BX, $0x00000008
+	JLT     partial
+	VMOVUPS (CX)(SI*1), Y1
+	VMOVUPS (DX)(SI*1), Y2
+	VCMPPS  $0x16, Y0, Y1, Y1
+	VANDPS  Y1, Y2, Y2
+	VMOVUPS Y2, (AX)(SI*1)
+	ADDQ    $+32, SI
+	SUBQ    $+8, BX
+	JMP     rest
+
+partial:
 	TESTQ      BX, BX
 	JLE        done
 	MOVQ       $0x00000008, DI

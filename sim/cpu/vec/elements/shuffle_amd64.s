@@ -437,15 +437,30 @@ row:
 	XORQ R8, R8
 
 whole:
-	CMPQ    DI, $0x00000008
+	CMPQ    DI, $0x00000020
 	JLT     rest
+	VMOVUPS (CX)(R8*1), Y0
+	VMOVUPS Y0, (AX)(R8*1)
+	VMOVUPS 32(CX)(R8*1), Y0
+	VMOVUPS Y0, 32(AX)(R8*1)
+	VMOVUPS 64(CX)(R8*1), Y0
+	VMOVUPS Y0, 64(AX)(R8*1)
+	VMOVUPS 96(CX)(R8*1), Y0
+	VMOVUPS Y0, 96(AX)(R8*1)
+	ADDQ    $+128, R8
+	SUBQ    $+32, DI
+	JMP     whole
+
+rest:
+	CMPQ    DI, $0x00000008
+	JLT     partial
 	VMOVUPS (CX)(R8*1), Y0
 	VMOVUPS Y0, (AX)(R8*1)
 	ADDQ    $+32, R8
 	SUBQ    $+8, DI
-	JMP     whole
+	JMP     rest
 
-rest:
+partial:
 	TESTQ      DI, DI
 	JLE        done
 	MOVQ       $0x00000008, R9
@@ -669,6 +684,15 @@ whole:
 	JMP     whole
 
 rest:
+	CMPQ    CX, $0x00000008
+	JLT     partial
+	VMOVUPS (AX)(DX*1), Y5
+	VORPS   Y5, Y0, Y0
+	ADDQ    $+32, DX
+	SUBQ    $+8, CX
+	JMP     rest
+
+partial:
 	TESTQ      CX, CX
 	JLE        done
 	MOVQ       $0x00000008, BX

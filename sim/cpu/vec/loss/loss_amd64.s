@@ -355,6 +355,20 @@ whole:
 	JMP     whole
 
 rest:
+	CMPQ    DX, $0x00000008
+	JLT     partial
+	VMOVUPS (AX)(BX*1), Y9
+	VMOVUPS (CX)(BX*1), Y10
+	VSUBPS  Y10, Y9, Y9
+	VPAND   Y8, Y9, Y9
+	VADDPS  Y9, Y0, Y0
+	VPAND   Y8, Y10, Y10
+	VADDPS  Y10, Y4, Y4
+	ADDQ    $+32, BX
+	SUBQ    $+8, DX
+	JMP     rest
+
+partial:
 	TESTQ      DX, DX
 	JLE        done
 	MOVQ       $0x00000008, SI
@@ -457,6 +471,18 @@ whole:
 	JMP         whole
 
 rest:
+	CMPQ        DX, $0x00000008
+	JLT         partial
+	VMOVUPS     (AX)(BX*1), Y8
+	VMOVUPS     (CX)(BX*1), Y9
+	VSUBPS      Y9, Y8, Y8
+	VFMADD231PS Y8, Y8, Y0
+	VFMADD231PS Y9, Y9, Y4
+	ADDQ        $+32, BX
+	SUBQ        $+8, DX
+	JMP         rest
+
+partial:
 	TESTQ       DX, DX
 	JLE         done
 	MOVQ        $0x00000008, SI
@@ -534,6 +560,23 @@ whole:
 	JMP       whole
 
 rest:
+	CMPQ      BX, $0x00000008
+	JLT       partial
+	VMOVUPS   (CX)(SI*1), Y3
+	VMOVUPS   (DX)(SI*1), Y4
+	VSUBPS    Y4, Y3, Y3
+	VPAND     Y1, Y3, Y4
+	VXORPS    Y0, Y4, Y4
+	VCMPPS    $0x04, Y2, Y3, Y5
+	VCMPPS    $0x03, Y3, Y3, Y6
+	VANDPS    Y5, Y4, Y4
+	VBLENDVPS Y6, Y3, Y4, Y4
+	VMOVUPS   Y4, (AX)(SI*1)
+	ADDQ      $+32, SI
+	SUBQ      $+8, BX
+	JMP       rest
+
+partial:
 	TESTQ      BX, BX
 	JLE        done
 	MOVQ       $0x00000008, DI
@@ -592,6 +635,18 @@ whole:
 	JMP     whole
 
 rest:
+	CMPQ    BX, $0x00000008
+	JLT     partial
+	VMOVUPS (CX)(SI*1), Y1
+	VMOVUPS (DX)(SI*1), Y2
+	VSUBPS  Y2, Y1, Y1
+	VMULPS  Y0, Y1, Y1
+	VMOVUPS Y1, (AX)(SI*1)
+	ADDQ    $+32, SI
+	SUBQ    $+8, BX
+	JMP     rest
+
+partial:
 	TESTQ      BX, BX
 	JLE        done
 	MOVQ       $0x00000008, DI

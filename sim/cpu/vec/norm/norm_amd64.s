@@ -938,6 +938,21 @@ whole:
 	JMP         whole
 
 rest:
+	CMPQ        CX, $0x00000008
+	JLT         partial
+	VCVTPS2PD   (AX)(DX*1), Y10
+	VCVTPS2PD   16(AX)(DX*1), Y11
+	VSUBPD      Y1, Y10, Y10
+	VADDPD      Y10, Y2, Y2
+	VFMADD231PD Y10, Y10, Y6
+	VSUBPD      Y1, Y11, Y11
+	VADDPD      Y11, Y3, Y3
+	VFMADD231PD Y11, Y11, Y7
+	ADDQ        $+32, DX
+	SUBQ        $+8, CX
+	JMP         rest
+
+partial:
 	TESTQ        CX, CX
 	JLE          done
 	MOVQ         $0x00000008, BX
@@ -1195,6 +1210,18 @@ whole:
 	JMP         whole
 
 rest:
+	CMPQ        DX, $0x00000008
+	JLT         partial
+	VMOVUPS     (CX)(BX*1), Y4
+	VSUBPS      Y0, Y4, Y4
+	VFMADD213PS Y2, Y1, Y4
+	VMAXPS      Y4, Y3, Y4
+	VMOVUPS     Y4, (AX)(BX*1)
+	ADDQ        $+32, BX
+	SUBQ        $+8, DX
+	JMP         rest
+
+partial:
 	TESTQ       DX, DX
 	JLE         done
 	MOVQ        $0x00000008, SI
@@ -1263,6 +1290,23 @@ whole:
 	JMP         whole
 
 rest:
+	CMPQ        BX, $0x00000008
+	JLT         partial
+	VMOVUPS     (CX)(SI*1), Y6
+	VMOVUPS     (DX)(SI*1), Y7
+	VSUBPS      Y0, Y6, Y6
+	VMOVAPS     Y6, Y8
+	VFMADD213PS Y2, Y1, Y8
+	VCMPPS      $0x16, Y5, Y8, Y8
+	VANDPS      Y8, Y7, Y7
+	VFMADD213PS Y4, Y3, Y6
+	VFMADD231PS Y7, Y1, Y6
+	VMOVUPS     Y6, (AX)(SI*1)
+	ADDQ        $+32, SI
+	SUBQ        $+8, BX
+	JMP         rest
+
+partial:
 	TESTQ       BX, BX
 	JLE         done
 	MOVQ        $0x00000008, DI
@@ -1328,6 +1372,17 @@ whole:
 	JMP         whole
 
 rest:
+	CMPQ        DX, $0x00000008
+	JLT         partial
+	VMOVUPS     (CX)(BX*1), Y3
+	VSUBPS      Y0, Y3, Y3
+	VFMADD213PS Y2, Y1, Y3
+	VMOVUPS     Y3, (AX)(BX*1)
+	ADDQ        $+32, BX
+	SUBQ        $+8, DX
+	JMP         rest
+
+partial:
 	TESTQ       DX, DX
 	JLE         done
 	MOVQ        $0x00000008, SI
@@ -1385,6 +1440,19 @@ whole:
 	JMP         whole
 
 rest:
+	CMPQ        BX, $0x00000008
+	JLT         partial
+	VMOVUPS     (CX)(SI*1), Y4
+	VMOVUPS     (DX)(SI*1), Y5
+	VSUBPS      Y0, Y4, Y4
+	VFMADD213PS Y3, Y2, Y4
+	VFMADD231PS Y5, Y1, Y4
+	VMOVUPS     Y4, (AX)(SI*1)
+	ADDQ        $+32, SI
+	SUBQ        $+8, BX
+	JMP         rest
+
+partial:
 	TESTQ       BX, BX
 	JLE         done
 	MOVQ        $0x00000008, DI

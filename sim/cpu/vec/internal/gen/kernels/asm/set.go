@@ -180,6 +180,7 @@ func (s *Set) StoreVector(v reg.VecVirtual, m operand.Mem, masked bool) {
 
 // Elements writes a loop over n elements in vectors, first unroll at a time, then
 // one by one, the last through a mask. body computes vector i of those at offset.
+// With AVX2 no whole vector goes through a mask: stores through one are slow.
 func (s *Set) Elements(n, offset reg.GPVirtual, unroll int, body func(i int, masked bool)) {
 	s.XORQ(offset, offset)
 	s.Label("whole")
@@ -192,6 +193,15 @@ func (s *Set) Elements(n, offset reg.GPVirtual, unroll int, body func(i int, mas
 	s.SUBQ(operand.I32(int32(unroll*s.Lanes)), n)
 	s.JMP(operand.LabelRef("whole"))
 	s.Label("rest")
+	if !s.Wide && unroll > 1 {
+		s.CMPQ(n, operand.U32(uint32(s.Lanes)))
+		s.JLT(operand.LabelRef("partial"))
+		body(0, false)
+		s.ADDQ(operand.I32(int32(s.Bytes())), offset)
+		s.SUBQ(operand.I32(int32(s.Lanes)), n)
+		s.JMP(operand.LabelRef("rest"))
+		s.Label("partial")
+	}
 	s.TESTQ(n, n)
 	s.JLE(operand.LabelRef("done"))
 	s.Partial(n)

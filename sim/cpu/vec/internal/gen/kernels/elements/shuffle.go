@@ -162,8 +162,11 @@ func (s *set) doubleRows() {
 func (s *set) copyRows() {
 	s.Kernel("copyRows", "y *float32, yPitch int, x *float32, xPitch, rows, n int", "is CopyRows.")
 	s.eachRow(func(y, x, n reg.GPVirtual) {
-		offset := s.GP64()
-		s.Elements(n, offset, 1, func(i int, masked bool) {
+		offset, unroll := s.GP64(), 1
+		if !s.Wide {
+			unroll = 4
+		}
+		s.Elements(n, offset, unroll, func(i int, masked bool) {
 			v := s.Vector()
 			s.LoadVector(s.At(x, offset, i), v, masked)
 			s.StoreVector(v, s.At(y, offset, i), masked)
