@@ -105,6 +105,7 @@ func convolutionKernels() []convolutionKernel {
 		{"dense", weighs, floats, single, bindDenseWeight},
 		{"4x4", gathers, floats, all(patched, fewPixels), bindGatherPatches},
 		{"4x4", scatters, floats, patched, bindScatterPatches},
+		{"4x4", weighs, floats, all(patched, inPanels), bindPanelWeight},
 		{"4x4", weighs, floats, patched, bindPatchWeight},
 		{"square", gathers | resizes | scatters, floats, fitsSquare, bindSquare},
 		{"one channel", gathers | resizes, floats, fitsSpread, bindSpreadTaps},
