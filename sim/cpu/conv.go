@@ -62,6 +62,7 @@ type convolutionKernel struct {
 //
 //	4x4          4×4 taps of stride 2, products with patches (conv_patch.go; of split operands conv_tiles.go;
 //	             of pairs conv_pairs.go and package pairconv)
+//	phases       4×4 taps of stride 2 as four direct convolutions (conv_phases.go)
 //	direct       a tile of outputs stays in registers until all products are added (conv_direct.go)
 //	winograd     3×3 taps with a quarter of the multiplications (package winograd)
 //	square       3×3 taps, with or without an upsampling or a max-pooling (package square)
@@ -104,6 +105,7 @@ func convolutionKernels() []convolutionKernel {
 		{"dense", scatters, floats, single, bindDenseScatter},
 		{"dense", weighs, floats, single, bindDenseWeight},
 		{"4x4", gathers, floats, all(patched, fewPixels), bindGatherPatches},
+		{"phases", scatters, floats, all(patched, fitsPhases), bindPhases},
 		{"4x4", scatters, floats, patched, bindScatterPatches},
 		{"4x4", weighs, floats, all(patched, inPanels), bindPanelWeight},
 		{"4x4", weighs, floats, patched, bindPatchWeight},

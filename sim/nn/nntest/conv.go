@@ -67,6 +67,7 @@ var convShapes = []convShape{
 	{2, 1, 20, 21, 9, 3, 3, 1, 1, 0},  // one channel
 	{2, 16, 8, 13, 24, 3, 3, 1, 1, 0}, // groups of channels both ways, and enough pixels to pack weights
 	{5, 8, 16, 8, 8, 3, 3, 1, 1, 0},   // halves of images in a vector
+	{2, 3, 8, 35, 64, 4, 4, 2, 1, 0},  // enough pixels for phases, and bands of panels
 	{1, 40, 1, 21, 37, 3, 3, 1, 1, 0},
 }
 

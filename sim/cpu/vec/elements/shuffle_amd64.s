@@ -274,6 +274,55 @@ done:
 	VZEROUPPER
 	RET
 
+// func interleaveRowsAVX512(y *float32, yPitch int, even *float32, odd *float32, rows int, groups int)
+// Requires: AVX, AVX512F
+TEXT ·interleaveRowsAVX512(SB), NOSPLIT, $0-48
+	MOVQ    y+0(FP), AX
+	MOVQ    yPitch+8(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    even+16(FP), DX
+	MOVQ    odd+24(FP), BX
+	MOVQ    rows+32(FP), SI
+	VMOVUPS interleaved<>+0(SB), Z0
+
+row:
+	MOVQ AX, DI
+	MOVQ groups+40(FP), R8
+
+group:
+	VMOVUPS   (DX), Y1
+	VMOVUPS   (BX), Y2
+	VPERMT2PS Z2, Z0, Z1
+	VMOVUPS   Z1, (DI)
+	ADDQ      $+32, DX
+	ADDQ      $+32, BX
+	ADDQ      $+64, DI
+	DECQ      R8
+	JNZ       group
+	ADDQ      CX, AX
+	DECQ      SI
+	JNZ       row
+	VZEROUPPER
+	RET
+
+DATA interleaved<>+0(SB)/4, $0x00000000
+DATA interleaved<>+4(SB)/4, $0x00000010
+DATA interleaved<>+8(SB)/4, $0x00000001
+DATA interleaved<>+12(SB)/4, $0x00000011
+DATA interleaved<>+16(SB)/4, $0x00000002
+DATA interleaved<>+20(SB)/4, $0x00000012
+DATA interleaved<>+24(SB)/4, $0x00000003
+DATA interleaved<>+28(SB)/4, $0x00000013
+DATA interleaved<>+32(SB)/4, $0x00000004
+DATA interleaved<>+36(SB)/4, $0x00000014
+DATA interleaved<>+40(SB)/4, $0x00000005
+DATA interleaved<>+44(SB)/4, $0x00000015
+DATA interleaved<>+48(SB)/4, $0x00000006
+DATA interleaved<>+52(SB)/4, $0x00000016
+DATA interleaved<>+56(SB)/4, $0x00000007
+DATA interleaved<>+60(SB)/4, $0x00000017
+GLOBL interleaved<>(SB), RODATA|NOPTR, $64
+
 // func maxPoolAVX512(y *float32, x *float32, rows int, groups int)
 // Requires: AVX, AVX512F
 TEXT ·maxPoolAVX512(SB), NOSPLIT, $0-32
@@ -328,55 +377,6 @@ DATA poolEven<>+52(SB)/4, $0x0000000a
 DATA poolEven<>+56(SB)/4, $0x0000000c
 DATA poolEven<>+60(SB)/4, $0x0000000e
 GLOBL poolEven<>(SB), RODATA|NOPTR, $64
-
-// func interleaveRowsAVX512(y *float32, yPitch int, even *float32, odd *float32, rows int, groups int)
-// Requires: AVX, AVX512F
-TEXT ·interleaveRowsAVX512(SB), NOSPLIT, $0-48
-	MOVQ    y+0(FP), AX
-	MOVQ    yPitch+8(FP), CX
-	SHLQ    $0x02, CX
-	MOVQ    even+16(FP), DX
-	MOVQ    odd+24(FP), BX
-	MOVQ    rows+32(FP), SI
-	VMOVUPS interleaved<>+0(SB), Z0
-
-row:
-	MOVQ AX, DI
-	MOVQ groups+40(FP), R8
-
-group:
-	VMOVUPS   (DX), Y1
-	VMOVUPS   (BX), Y2
-	VPERMT2PS Z2, Z0, Z1
-	VMOVUPS   Z1, (DI)
-	ADDQ      $+32, DX
-	ADDQ      $+32, BX
-	ADDQ      $+64, DI
-	DECQ      R8
-	JNZ       group
-	ADDQ      CX, AX
-	DECQ      SI
-	JNZ       row
-	VZEROUPPER
-	RET
-
-DATA interleaved<>+0(SB)/4, $0x00000000
-DATA interleaved<>+4(SB)/4, $0x00000010
-DATA interleaved<>+8(SB)/4, $0x00000001
-DATA interleaved<>+12(SB)/4, $0x00000011
-DATA interleaved<>+16(SB)/4, $0x00000002
-DATA interleaved<>+20(SB)/4, $0x00000012
-DATA interleaved<>+24(SB)/4, $0x00000003
-DATA interleaved<>+28(SB)/4, $0x00000013
-DATA interleaved<>+32(SB)/4, $0x00000004
-DATA interleaved<>+36(SB)/4, $0x00000014
-DATA interleaved<>+40(SB)/4, $0x00000005
-DATA interleaved<>+44(SB)/4, $0x00000015
-DATA interleaved<>+48(SB)/4, $0x00000006
-DATA interleaved<>+52(SB)/4, $0x00000016
-DATA interleaved<>+56(SB)/4, $0x00000007
-DATA interleaved<>+60(SB)/4, $0x00000017
-GLOBL interleaved<>(SB), RODATA|NOPTR, $64
 
 // func padRowsAVX512(y *float32, x *float32, rows int, eights int, ahead int)
 // Requires: AVX, AVX512F, MMX+
@@ -719,5 +719,39 @@ done:
 	SETNE   AL
 	MOVBLZX AL, AX
 	MOVL    AX, found+16(FP)
+	VZEROUPPER
+	RET
+
+// func interleaveRowsAVX2(y *float32, yPitch int, even *float32, odd *float32, rows int, groups int)
+// Requires: AVX
+TEXT ·interleaveRowsAVX2(SB), NOSPLIT, $0-48
+	MOVQ y+0(FP), AX
+	MOVQ yPitch+8(FP), CX
+	SHLQ $0x02, CX
+	MOVQ even+16(FP), DX
+	MOVQ odd+24(FP), BX
+	MOVQ rows+32(FP), SI
+
+row:
+	MOVQ AX, DI
+	MOVQ groups+40(FP), R8
+
+group:
+	VMOVUPS      (DX), Y0
+	VMOVUPS      (BX), Y1
+	VUNPCKLPS    Y1, Y0, Y2
+	VUNPCKHPS    Y1, Y0, Y0
+	VMOVUPS      X2, (DI)
+	VMOVUPS      X0, 16(DI)
+	VEXTRACTF128 $0x01, Y2, 32(DI)
+	VEXTRACTF128 $0x01, Y0, 48(DI)
+	ADDQ         $+32, DX
+	ADDQ         $+32, BX
+	ADDQ         $+64, DI
+	DECQ         R8
+	JNZ          group
+	ADDQ         CX, AX
+	DECQ         SI
+	JNZ          row
 	VZEROUPPER
 	RET

@@ -56,12 +56,16 @@ func MaxPool(s vec.Set, y, x []float32, rows, n int) {
 
 // InterleaveRows puts the elements of two rows beside each other; see interleaveRows.
 func InterleaveRows(s vec.Set, y []float32, yPitch int, even, odd []float32, rows, n int) {
-	if s != vec.AVX512 || rows <= 0 || n <= 0 || n%8 != 0 {
+	if s == vec.Go || rows <= 0 || n <= 0 || n%8 != 0 {
 		interleaveRows(y, yPitch, even, odd, rows, n)
 		return
 	}
 	_, _, _ = y[(rows-1)*yPitch+2*n-1], even[rows*n-1], odd[rows*n-1]
-	interleaveRowsAVX512(&y[0], yPitch, &even[0], &odd[0], rows, n/8)
+	if s == vec.AVX512 {
+		interleaveRowsAVX512(&y[0], yPitch, &even[0], &odd[0], rows, n/8)
+	} else {
+		interleaveRowsAVX2(&y[0], yPitch, &even[0], &odd[0], rows, n/8)
+	}
 }
 
 // PadRows copies rows between zeros; see padRows. It fetches the elements that are ahead of x by a

@@ -63,10 +63,10 @@ func doubleRowsAVX512(y *float32, x *float32, rows int, vectors int)
 func nonZeroAVX512(x *float32, n int) (found uint32)
 
 //go:noescape
-func maxPoolAVX512(y *float32, x *float32, rows int, groups int)
+func interleaveRowsAVX512(y *float32, yPitch int, even *float32, odd *float32, rows int, groups int)
 
 //go:noescape
-func interleaveRowsAVX512(y *float32, yPitch int, even *float32, odd *float32, rows int, groups int)
+func maxPoolAVX512(y *float32, x *float32, rows int, groups int)
 
 //go:noescape
 func padRowsAVX512(y *float32, x *float32, rows int, eights int, ahead int)
@@ -82,3 +82,6 @@ func doubleRowsAVX2(y *float32, x *float32, rows int, vectors int)
 
 //go:noescape
 func nonZeroAVX2(x *float32, n int) (found uint32)
+
+//go:noescape
+func interleaveRowsAVX2(y *float32, yPitch int, even *float32, odd *float32, rows int, groups int)

@@ -13,9 +13,9 @@ func (s *set) shuffles() {
 	s.everyOther()
 	s.doubleRows()
 	s.anyNonZero()
+	s.interleaveRows()
 	if s.Wide {
 		s.maxPool()
-		s.interleaveRows()
 		s.padRows()
 	}
 }
@@ -103,7 +103,9 @@ func (s *set) interleaveRows() {
 	y, yPitch, even, odd, rows := s.Argument("y"), s.ByteArgument("yPitch"), s.Argument("even"), s.Argument("odd"),
 		s.Argument("rows")
 	order, to := s.Vector(), s.GP64()
-	s.VMOVUPS(s.Words("interleaved", func(i int) uint32 { return uint32(i%2*s.Lanes + i/2) }, s.Lanes), order)
+	if s.Wide {
+		s.VMOVUPS(s.Words("interleaved", func(i int) uint32 { return uint32(i%2*s.Lanes + i/2) }, s.Lanes), order)
+	}
 	s.Label("row")
 	s.MOVQ(y, to)
 	groups := s.Argument("groups")
@@ -111,8 +113,18 @@ func (s *set) interleaveRows() {
 	a, b := s.Vector(), s.Vector()
 	s.VMOVUPS(operand.Mem{Base: even}, a.AsY())
 	s.VMOVUPS(operand.Mem{Base: odd}, b.AsY())
-	s.VPERMT2PS(b, order, a)
-	s.VMOVUPS(a, operand.Mem{Base: to})
+	if s.Wide {
+		s.VPERMT2PS(b, order, a)
+		s.VMOVUPS(a, operand.Mem{Base: to})
+	} else {
+		low, high := s.Vector(), s.Vector()
+		s.VUNPCKLPS(b, a, low)
+		s.VUNPCKHPS(b, a, high)
+		s.VMOVUPS(low.AsX(), operand.Mem{Base: to})
+		s.VMOVUPS(high.AsX(), operand.Mem{Base: to, Disp: 16})
+		s.VEXTRACTF128(operand.U8(1), low, operand.Mem{Base: to, Disp: 32})
+		s.VEXTRACTF128(operand.U8(1), high, operand.Mem{Base: to, Disp: 48})
+	}
 	s.ADDQ(operand.I32(32), even)
 	s.ADDQ(operand.I32(32), odd)
 	s.ADDQ(operand.I32(64), to)
