@@ -37,10 +37,10 @@ const (
 	reusedPixels = 32
 	// streamFloats is the number of floats of w used at a time if w is large and
 	// there are few products, so that w is read from memory sequentially. AVX2
-	// has half as many sums in registers: reading and writing sums for every part
-	// takes longer than what longer parts lose.
+	// has half as many sums in registers and adds a part's sums more slowly: parts
+	// are longer, and w is large beyond two of them.
 	streamFloats     = 32 << 10
-	streamFloatsAVX2 = 128 << 10
+	streamFloatsAVX2 = 64 << 10
 )
 
 // patchScatter computes large from small and w, two channels of large at a time.
@@ -67,6 +67,9 @@ func bindScatterPatches(b *convolution) func() {
 	stream := streamFloats
 	if c.set == vec.AVX2 {
 		stream = streamFloatsAVX2
+		if len(c.w) <= 2*stream {
+			stream = len(c.w)
+		}
 	}
 	if terms := stream / c.row; terms < g.small && c.band == g.hs {
 		c.terms = max(terms, 1)
