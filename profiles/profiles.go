@@ -10,6 +10,8 @@ package profiles
 import (
 	"math"
 	"time"
+
+	"prismtop/profiles/unit"
 )
 
 // The records of a run: iterations with their counters, flags and values, measurements, changes of settings, and
@@ -67,6 +69,11 @@ const PriceLeast = 5
 
 // Uncertain reports whether Saved is based on fewer than PriceLeast computations.
 func (c CacheCounters) Uncertain() bool { return c.Priced > 0 && c.PricedBy < PriceLeast }
+
+// Timed says how many computations the price is based on: "1 computation was timed".
+func (c CacheCounters) Timed() string {
+	return unit.Plural(int(c.PricedBy), "computation was", "computations were") + " timed"
+}
 
 // HitRate returns hits over lookups; ok is false if nothing was looked up.
 func (c CacheCounters) HitRate() (rate float64, ok bool) {

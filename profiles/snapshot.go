@@ -143,6 +143,17 @@ func (s *Snapshot) Cache(setting string) CacheView {
 	return CacheView{}
 }
 
+// MemoryReason returns why the run's memory by category is not known; empty if it is.
+func (s *Snapshot) MemoryReason() string {
+	switch {
+	case s.Memory.Parts != [MaxMemory]int64{}:
+		return ""
+	case s.Index == 0:
+		return "no iteration ran"
+	}
+	return "it was not measured by category"
+}
+
 // Picture returns the picture of a name; nil if there is none.
 func (s *Snapshot) Picture(name string) *Picture {
 	if i := s.Run.Schema.PictureNamed(name); i >= 0 {

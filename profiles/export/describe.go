@@ -10,7 +10,6 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/stats"
-	"prismtop/profiles/unit"
 )
 
 // The parts of a summary, from a snapshot: what is known, else the reason.
@@ -158,8 +157,7 @@ func describeCache(c profiles.CacheCounters) Cache {
 	saved := c.Total()
 	v.SavedMS, v.SavedMSReason = number(saved.Value/1e6, reason)
 	if reason == "" && !saved.Bounded {
-		reason = fmt.Sprintf("an entry was timed %s since threads or transforms changed, and an interval takes %d",
-			unit.Plural(int(c.PricedBy), "time", "times"), profiles.PriceLeast)
+		reason = fmt.Sprintf("%s, and an interval takes %d", c.Timed(), profiles.PriceLeast)
 	}
 	v.SavedLow, v.SavedLowReason = number(saved.Low/1e6, reason)
 	v.SavedHigh, v.SavedHighReason = number(saved.High/1e6, reason)
@@ -172,16 +170,15 @@ func describeMemory(s *profiles.Snapshot) Values {
 		number, reason := size(bytes, reason)
 		v = append(v, Value{name, number, reason})
 	}
-	m, reason := s.Memory, ""
-	if m.Parts == [profiles.MaxMemory]int64{} {
-		reason = "no plan was compiled"
-	}
+	m, reason := s.Memory, s.MemoryReason()
 	for id, info := range s.Run.Schema.Memory {
 		add(info.Name, m.Parts[id], reason)
 	}
+	if s.Index > 0 {
+		reason = ""
+	}
 	add("caches", m.Caches, reason)
-	reason = ""
-	if m.PeakRSS == 0 {
+	if reason = ""; m.PeakRSS == 0 {
 		reason = orElse(m.Reason, "the operating system was not asked")
 	}
 	add("rss_peak", m.PeakRSS, reason)

@@ -454,7 +454,7 @@ func TestNumbersThatCannotBeTrustedAreNull(t *testing.T) {
 		t.Errorf("saved %v [%v, %v]", *plans.SavedMS, *plans.SavedLow, *plans.SavedHigh)
 	}
 	s.Caches[prism.CacheFFTPlans].PricedBy = 3
-	if plans = Summarize(s, source()).Caches.Of("fft_plans"); plans.SavedMS == nil || plans.SavedLow != nil || !strings.Contains(plans.SavedHighReason, "3 times") {
+	if plans = Summarize(s, source()).Caches.Of("fft_plans"); plans.SavedMS == nil || plans.SavedLow != nil || !strings.Contains(plans.SavedHighReason, "3 computations were timed") {
 		t.Errorf("%+v", plans)
 	}
 }

@@ -11,6 +11,7 @@ const (
 	MaxSeries = 24
 	MaxCaches = 8
 	MaxMemory = 16
+	MaxTimed  = 15 // computations of a cache
 )
 
 // RecordKind says what a record is.
@@ -27,6 +28,7 @@ const (
 	_
 	LayerTimes // of one module
 	Picture    // was written beside the ring
+	Costs      // of what a cache computed
 )
 
 // Flags of a step.
@@ -98,13 +100,15 @@ type Record struct {
 	Took           int64  // of an Answer
 	Outcome        Outcome
 	CacheCounters  [MaxCaches]CacheCounters
+	Squares        float64          // of Costs: the sum over lookups of the square of the time of each
+	Costs          [MaxTimed]int64  // of the latest Count computations of the cache of that Index
 	Memory         [MaxMemory]int64 // −1 where it was not measured
 	DeviceMemory   DeviceMemory
 	Severity       int    // of a Line: 0 a remark, 1 a warning, 2 a refusal, 3 the module stopped watching
 	Text           string // of a Line, an Answer or LayerTimes
 	LayerForward   int64  // without layers inside it; −1: none
 	LayerBackward  int64
-	Index, Count   int // of a layer, and layers; the index of a picture
+	Index, Count   int // of a layer, and layers; the index of a picture or a cache
 	Calls          int
 	Width, Height  int // of a picture
 	FileGeneration uint32
@@ -138,6 +142,11 @@ func (r *Record) decode(b []byte) bool {
 			at := 64 + 56*i
 			r.CacheCounters[i] = CacheCounters{i64(at) != 0, i64(at + 8), i64(at + 16), i64(at + 24), i64(at + 32),
 				i64(at + 40), i64(at + 48)}
+		}
+	case Costs:
+		r.Index, r.Count, r.Squares = int(u32(48)), int(min(u32(52), MaxTimed)), f64(56)
+		for i := range r.Count {
+			r.Costs[i] = i64(64 + 8*i)
 		}
 	case Memory:
 		for i := range MaxMemory {

@@ -67,13 +67,18 @@ func (w *worth) learn(cost int64) (more int64) {
 	w.recent[w.n%window] = cost
 	w.n++
 	known := w.recent
-	count := w.known()
-	slices.Sort(known[:count])
-	ends := dropped(count)
-	w.price = price{known[(count-1)/2], known[ends], known[count-1-ends]}
+	w.median, w.low, w.high = Price(known[:w.known()])
 	before := w.gross.median
 	w.gross = w.from.gross.plus(w.hits-w.from.hits, w.price)
 	return w.gross.median - before
+}
+
+// Price returns the median of the times of at least one computation and the ends of its 95 % interval. It sorts them.
+func Price(times []int64) (median, low, high int64) {
+	slices.Sort(times)
+	last := len(times) - 1
+	ends := dropped(len(times))
+	return times[last/2], times[ends], times[last-ends]
 }
 
 // dropped returns how many of n sorted values lie beyond each end of the 95 %

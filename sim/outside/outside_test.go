@@ -185,10 +185,30 @@ func TestALoopIsARun(t *testing.T) {
 	}
 }
 
+// What a cache of a loop saved has an interval by the rule of the engine's caches: none before five computations.
+func TestTheSavingOfALoopsCacheHasAnInterval(t *testing.T) {
+	for _, costs := range [][]int64{{100}, {100, 140, 90, 110, 95}} {
+		r := followAs(t, strings.Replace(looptest.Greeting, `"memory": [`, `"caches": [{"name": "masks", "title": "masks", "setting": "gc"}], "memory": [`, 1), time.Millisecond)
+		last := r.next(t)
+		r.stop()
+		saved := int64(20*100 - 60)
+		r.w.Cache(loop.CacheCounters{Hits: 20, Misses: int64(len(costs)), Saved: saved, Lookups: 60}, 200, costs...)
+		r.w.Step(looptest.Step{Step: 1 << 20, Start: loop.Now(), Host: []int64{1000}})
+		for it := last; it.Caches[0].Hits == 0; it = r.next(t) {
+			last = it
+		}
+		got := r.a.Tick(time.Now()).Caches[0].Total()
+		enough := len(costs) >= profiles.PriceLeast
+		if got.Value != float64(saved) || got.Bounded != enough || enough && !(got.Low < got.Value && got.Value < got.High) {
+			t.Errorf("%d computations: %+v", len(costs), got)
+		}
+	}
+}
+
 // What is logged after the last step, such as an accuracy, is the run's newest value: no other step brings it.
 func TestWhatIsLoggedAfterTheLastStepIsKept(t *testing.T) {
 	for _, epochs := range []bool{true, false} {
-		r := followAs(t, strings.Replace(looptest.Greeting, `"each": true}]`, `"each": true}, {"name": "val_acc", "title": "val_acc", "better": "more", "group": "metrics"}]`, 1), time.Millisecond)
+		r := followAs(t, strings.Replace(looptest.Greeting, `"each": true}]`, `"each": true}, {"name": "val_acc", "title": "val_acc", "better": "more", "group": "metrics"}]`, 1), time.Second)
 		last := r.next(t)
 		r.stop()
 		if epochs {

@@ -16,6 +16,7 @@ import (
 	"prismtop/profiles/settings"
 	"prismtop/profiles/unit"
 	"prismtop/profiles/visible"
+	"prismtop/sim/cache"
 	"prismtop/sim/workload"
 )
 
@@ -67,6 +68,7 @@ type task struct {
 	plan     *plan            // blocks that the loop runs by itself; nil for none
 
 	caches  [loop.MaxCaches]loop.CacheCounters
+	costs   [loop.MaxCaches]loop.Record
 	memory  profiles.Memory
 	changed bool // memory, since the last step
 
@@ -434,6 +436,10 @@ func (t *task) take() {
 	switch r := &t.rec; r.Kind {
 	case loop.Caches:
 		t.caches = r.CacheCounters
+	case loop.Costs:
+		if r.Index < len(t.costs) {
+			t.costs[r.Index] = *r
+		}
 	case loop.Memory:
 		t.takeMemory(r)
 	case loop.Line:
@@ -706,12 +712,22 @@ func (t *task) fill(it *profiles.Iteration, s *loop.Record, out *workload.Outcom
 	copy(it.Series[:], s.Series[:len(t.schema.Series)])
 	t.measure(s, out)
 	for i := range t.schema.Caches {
-		c := &t.caches[i]
-		it.Caches[i] = profiles.CacheCounters{Enabled: c.Enabled, Hits: c.Hits, Misses: c.Misses, Entries: c.Entries,
-			Bytes: c.Bytes, Saved: c.Saved, Spent: c.Lookups}
+		it.Caches[i] = counters(&t.caches[i], t.costs[i])
 	}
 	t.pace += (time.Duration(s.Total) - t.pace) / 8
 	t.residue.take(t, s)
+}
+
+// counters are those of a cache as a record of a run has them: each hit is worth the median of the computations in
+// costs.
+func counters(c *loop.CacheCounters, costs loop.Record) profiles.CacheCounters {
+	n := profiles.CacheCounters{Enabled: c.Enabled, Hits: c.Hits, Misses: c.Misses, Entries: c.Entries, Bytes: c.Bytes,
+		Saved: c.Saved, Spent: c.Lookups, SpentSquares: costs.Squares, Priced: c.Hits, PricedBy: int64(costs.Count)}
+	if costs.Count > 0 {
+		n.Price, n.PriceLow, n.PriceHigh = cache.Price(costs.Costs[:costs.Count])
+		n.Gross, n.GrossLow, n.GrossHigh = c.Hits*n.Price, c.Hits*n.PriceLow, c.Hits*n.PriceHigh
+	}
+	return n
 }
 
 // measure takes the values that came with a record.

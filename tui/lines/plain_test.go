@@ -180,6 +180,18 @@ func TestSummaryKeepsResults(t *testing.T) {
 	}
 }
 
+// A saving that rests on too few computations is not told, and memory that is not known by category leaves the peak.
+func TestSummaryTellsWhatIsNotKnown(t *testing.T) {
+	s := tuitest.Finished()
+	s.Caches[0].PricedBy, s.Caches[0].Priced, s.Memory.Parts = 1, 199, [profiles.MaxMemory]int64{}
+	got := SummaryWithin(s, 0)
+	for _, want := range []string{"saving undecided: 1 computation was timed\n", "memory       – (it was not measured by category), peak RSS 2"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the summary lacks %q:\n%s", want, got)
+		}
+	}
+}
+
 // The time outside the phases is a line of its own where it is more than a little.
 func TestSummaryShowsTheTimeBetweenPhases(t *testing.T) {
 	s := tuitest.Finished()

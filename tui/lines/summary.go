@@ -217,13 +217,17 @@ func summariseTimes(line func(string, ...any), s *profiles.Snapshot) {
 
 func summariseMemory(line func(string, ...any), s *profiles.Snapshot) {
 	m := s.Memory
-	if m.Parts == [profiles.MaxMemory]int64{} {
-		line("  memory       – (no plan was compiled)")
-		return
-	}
 	peak := "peak RSS " + unit.Size(m.PeakRSS)
 	if m.PeakRSS == 0 {
 		peak = "peak RSS – (" + m.Reason + ")"
+	}
+	switch why := s.MemoryReason(); {
+	case why != "" && m.PeakRSS == 0:
+		line("  memory       – (%s)", why)
+		return
+	case why != "":
+		line("  memory       – (%s), %s", why, peak)
+		return
 	}
 	text := ""
 	for i, info := range s.Run.Schema.Memory {

@@ -148,6 +148,9 @@ func (p *caches) savings(row func(string, theme.Style, ...string), s *profiles.S
 	case !ok:
 		row("saves", theme.Faint, "– (no iteration since the last change)", "– (just changed)")
 		return
+	case !each.Bounded:
+		row("saves", style, "undecided: "+v.Timed(), "undecided")
+		return
 	case nothingSaved(s, each):
 		why := fmt.Sprintf("%s/it, below %.1f %% of an iteration", strings.TrimSpace(perIteration(each.Value)),
 			100*profiles.SavingLeast)

@@ -29,12 +29,14 @@ func Lookups(v profiles.CacheView) string {
 const AboutNothing = "≈ 0"
 
 // SavedInAll formats a cache's total savings since the run began: "saved 1.94 s" if verbFirst,
-// else "1.94 s saved"; "saving undecided" with the interval if that holds 0, and the interval alone
-// if it is wider than the saving.
+// else "1.94 s saved"; "saving undecided" with the interval if that holds 0, or with the reason if
+// there is none; and the interval alone if it is wider than the saving.
 func SavedInAll(v profiles.CacheView, verbFirst bool) string {
 	total := v.Total()
 	verb, amount := "saved", strings.TrimSpace(unit.Seconds(math.Abs(total.Value)))
 	switch {
+	case !total.Bounded:
+		return "saving undecided: " + v.Timed()
 	case total.HoldsZero() && total.Low == 0 && total.High == 0:
 		amount = AboutNothing
 	case total.HoldsZero():
@@ -43,7 +45,7 @@ func SavedInAll(v profiles.CacheView, verbFirst bool) string {
 	case total.Value < 0:
 		verb = "lost"
 	}
-	if total.Bounded && total.High-total.Low > math.Abs(total.Value) {
+	if total.High-total.Low > math.Abs(total.Value) {
 		low, high, of := unit.SecondsWithin(math.Abs(total.Low), math.Abs(total.High))
 		if total.Value < 0 {
 			low, high = high, low

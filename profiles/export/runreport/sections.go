@@ -370,6 +370,9 @@ func (f *facts) caches() section {
 			state = "on"
 		}
 		interval := "–"
+		if c.SavedLowReason != "" {
+			interval += " (" + c.SavedLowReason + ")"
+		}
 		if c.SavedLow != nil && c.SavedHigh != nil {
 			low, high, of := unit.SecondsWithin(*c.SavedLow*1e6, *c.SavedHigh*1e6)
 			interval = "[" + low + ", " + high + "] " + of

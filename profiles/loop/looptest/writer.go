@@ -157,6 +157,22 @@ func texted(b []byte, length int, text string) []byte {
 	return b
 }
 
+// Cache publishes the counters of the loop's first cache, and the times of its computations.
+func (w *Writer) Cache(c loop.CacheCounters, squares float64, costs ...int64) {
+	b := Record(loop.Costs, 0, loop.Now())
+	binary.LittleEndian.PutUint32(b[52:], uint32(len(costs)))
+	binary.LittleEndian.PutUint64(b[56:], math.Float64bits(squares))
+	for i, ns := range costs {
+		binary.LittleEndian.PutUint64(b[64+8*i:], uint64(ns))
+	}
+	w.Publish(b)
+	b = Record(loop.Caches, 0, loop.Now())
+	for i, n := range []int64{1, c.Hits, c.Misses, c.Entries, c.Bytes, c.Saved, c.Lookups} {
+		binary.LittleEndian.PutUint64(b[64+8*i:], uint64(n))
+	}
+	w.Publish(b)
+}
+
 // Line publishes a line for the log.
 func (w *Writer) Line(severity int64, text string) {
 	b := texted(Record(loop.Line, 0, loop.Now()), 48, text)

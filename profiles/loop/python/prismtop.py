@@ -28,7 +28,7 @@ import zlib
 
 __all__ = ["phase", "step", "steps", "epoch", "evaluation", "accumulates", "cache", "knob", "log", "picture", "compare"]
 
-from prismtop_ring import (CACHES, CANCELLED, COMPILED, DONE, EVALUATION, FIRST, FORMAT, LEASE_OVER, MEMORY, NONFINITE, NOT_UNDERSTOOD, NO_BLOCK, PARTLY, PICTURE,
+from prismtop_ring import (CACHES, CANCELLED, COMPILED, COSTS, DONE, EVALUATION, FIRST, FORMAT, LEASE_OVER, MEMORY, NONFINITE, NOT_UNDERSTOOD, NO_BLOCK, PARTLY, PICTURE,
                            PREPARING, READY, SCHEDULE_OVER, SETTLING, SKIPPED, SLOWED, STEP, STOPPED, TEXT, THIN, TRAINING, UNIT, ANSWER, FAILED, OVER, Ring,
                            check_values, within)
 
@@ -631,6 +631,8 @@ class Loop:
     def count(self):
         """Publishes the counters of caches, before the steps that wait to be published: those have them."""
         if self.caches and self.ring is not None:
+            for i, c in enumerate(self.caches):
+                self.ring.put(COSTS, self.step, now(), [("II", 48, i, len(c.costs)), ("d", 56, c.squares), (f"{len(c.costs)}q", 64, *c.costs)])
             self.ring.put(CACHES, self.step, now(), [(f"{7 * len(self.caches)}q", 64, *(n for c in self.caches for n in c.numbers()))])
 
     def say(self, text, level=0):

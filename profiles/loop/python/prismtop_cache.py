@@ -4,7 +4,7 @@ import functools
 import sys
 
 from prismtop import LOOP, MOST_CACHES, identifier, knob, now
-from prismtop_ring import within
+from prismtop_ring import TIMED, within
 
 
 class Cache:
@@ -13,7 +13,8 @@ class Cache:
     def __init__(self, function, title, what, key, most):
         self.function, self.title, self.what, self.most = function, title, within(what, 200), most
         self.inner = getattr(function, "__wrapped__", None) if hasattr(function, "cache_info") else None
-        self.entries, self.hits, self.misses, self.held, self.saved, self.spent, self.cost = collections.OrderedDict(), 0, 0, 0, 0, 0, 0
+        self.entries, self.hits, self.misses, self.held, self.spent, self.squares = collections.OrderedDict(), 0, 0, 0, 0, 0.0
+        self.costs = collections.deque(maxlen=TIMED)  # of the latest computations
         self.key = key or (lambda *args, **kwargs: (args, tuple(sorted(kwargs.items()))))
         self.name = identifier(title)
         self.on = knob("cache_" + self.name[:26], True, touches=["other"] + [p["name"] for p in LOOP.phases if p["name"] != "other"], exact=True,
@@ -42,18 +43,21 @@ class Cache:
         self.held += self.weight(value)
         if len(self.entries) > self.most:
             self.held -= self.weight(self.entries.popitem(last=False)[1])
-        self.spent += begun - t
+        self.looked_up(begun - t)
         return self.count(value, False, begun, ended)
 
     def count(self, value, hit, begun, ended):
         if hit:
             self.hits += 1
-            self.spent += ended - begun
-            self.saved += (self.cost // self.misses if self.misses else 0) - (ended - begun)
+            self.looked_up(ended - begun)
         else:
             self.misses += 1
-            self.cost += ended - begun
+            self.costs.append(ended - begun)
         return value
+
+    def looked_up(self, took):
+        self.spent += took
+        self.squares += took * took
 
     @staticmethod
     def weight(value):
@@ -63,5 +67,7 @@ class Cache:
         return self if instance is None else functools.partial(self, instance)
 
     def numbers(self):
+        """Every hit saves the median of the latest computations, as in prismtop's own caches."""
+        saved = self.hits * sorted(self.costs)[(len(self.costs) - 1) // 2] - self.spent if self.costs else 0
         entries = self.function.cache_info().currsize if self.inner is not None else len(self.entries)
-        return [int(self.on.value), self.hits, self.misses, entries, self.held, self.saved, self.spent]
+        return [int(self.on.value), self.hits, self.misses, entries, self.held, saved, self.spent]

@@ -1069,6 +1069,8 @@ class Declared(Case):
         self.assertEqual(saved, 1000 * hits)
         self.assertGreater(held, 0)
         self.assertEqual(len(made), 2 + 19)
+        self.assertEqual(struct.unpack_from("<II", got[10][-1], 48), (0, 2))
+        self.assertEqual(struct.unpack_from("<2q", got[10][-1], 64), (1000, 1000))
         self.assertEqual(self.r.greeting()["caches"][0], {"name": "masks", "title": "masks", "what": "", "setting": "cache_masks"})
 
     def test_the_last_steps_have_the_last_counts(self):
