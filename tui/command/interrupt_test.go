@@ -69,6 +69,22 @@ func TestASignalEndsEveryCommand(t *testing.T) {
 	}
 }
 
+// A program that is interrupted before its training loop is found has the JSON summary of a run that was stopped.
+func TestASignalBeforeALoopIsFoundLeavesASummary(t *testing.T) {
+	t.Chdir(t.TempDir())
+	p := begin(t, "", "python", "--headless", "--json", "--", "sh", "-c", "touch begun; exec sleep 1000")
+	for {
+		p.pause(t)
+		if _, err := os.Stat("begun"); err == nil {
+			break
+		}
+	}
+	p.interrupt(t)
+	if !strings.Contains(p.output.String(), `"state": "stopped"`) {
+		t.Errorf("no summary of a run that was stopped:\n%s", &p.output)
+	}
+}
+
 // A settings file may be a pipe whose writer is slow; a signal ends the wait.
 func TestASignalEndsTheWaitForAPipe(t *testing.T) {
 	t.Chdir(t.TempDir())

@@ -183,23 +183,28 @@ func (f *pythonFlags) execute(cmd *cobra.Command, args []string) error {
 	switch {
 	case cmd.Context().Err() != nil:
 		p.end()
-		return cli.ErrInterrupted
+		return f.neverBegan(cmd, cli.ErrInterrupted)
 	case err != nil:
 		p.end()
-		return err
+		return f.neverBegan(cmd, err)
 	case !found:
 		<-p.drained
-		why := cmp.Or(p.failure, p.unshown, errors.New("no training loop was found in "+p.name))
-		switch {
-		case f.json:
-			return errors.Join(why, writeNotBegun(cmd.Context(), cmd.OutOrStdout(), stream.New(1),
-				outside.Schema(&loop.Greeting{}), outside.Name, why))
-		case f.headless:
-			return why
+		if f.json || f.headless {
+			return f.neverBegan(cmd,
+				cmp.Or(p.failure, p.unshown, errors.New("no training loop was found in "+p.name)))
 		}
 		return p.failure
 	}
 	return f.watchProgram(cmd, p)
+}
+
+// neverBegan returns why no loop was found, after the JSON summary that --json asks for.
+func (f *pythonFlags) neverBegan(cmd *cobra.Command, why error) error {
+	if !f.json {
+		return why
+	}
+	return errors.Join(why, writeNotBegun(cmd.Context(), cmd.OutOrStdout(), stream.New(1),
+		outside.Schema(&loop.Greeting{}), outside.Name, why))
 }
 
 // soundLimits returns an error for flags that make no sense for any program, before one is started.
@@ -233,7 +238,7 @@ func (f *pythonFlags) adopt(cmd *cobra.Command, args []string) error {
 			fmt.Fprintf(cli.Notes(cmd), "prismtop: %s (process %d) is shown after its second step\n",
 				all[i].Greeting.Script, f.pid)
 			if err := all[i].Await(cmd.Context()); err != nil {
-				return err
+				return f.neverBegan(cmd, err)
 			}
 		}
 		p, err = adopt(&all[i])
@@ -241,7 +246,7 @@ func (f *pythonFlags) adopt(cmd *cobra.Command, args []string) error {
 		p, err = remote(cmd.Context(), f.pid, cli.Notes(cmd))
 	}
 	if err != nil {
-		return err
+		return f.neverBegan(cmd, err)
 	}
 	p.leave = f.leave
 	defer p.close()
