@@ -647,7 +647,8 @@ class Loop:
         try:
             self.count()
             self.fold()
-            if not (self.exhausted and self.end_unit(self.mark, self.values)) and self.logged == 1:  # of no epoch
+            over = self.exhausted if self.guest is None or self.explicit else self.guest.epoch_over()
+            if not (over and self.end_unit(self.mark, self.values)) and self.logged == 1:  # of no epoch
                 self.ring.put(UNIT, self.step - 1, now(), [("ii", 48, -1, 0), (f"{MOST_SERIES}d", 320, *self.values)])
             if self.dirty:
                 self.greet()

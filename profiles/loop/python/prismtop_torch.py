@@ -43,6 +43,14 @@ def unseen(error):
         error = error.__cause__ or error.__context__
 
 
+def batches(iterator):
+    """How many batches an iterator of a DataLoader has; None if it does not know."""
+    try:
+        return len(iterator)
+    except (TypeError, NotImplementedError):
+        return None
+
+
 class Patch:
     """A place that is patched: the attribute of an owner, and what was there."""
 
@@ -98,6 +106,7 @@ class Guest:
         """For a child of fork: it may train a model of its own."""
         self.roots.clear()
         self.loaders, self.undo_discovery, self.searches, self.until = {}, None, 0, -1
+        self.lengths = {}  # of the DataLoaders' iterators, in batches, as far as they are known
         self.leader, self.counts, self.optimizers, self.taken, self.foreign, self.newest = 0, {}, [], 0, 0, 0
         self.depth, self.in_step, self.scaled, self.scaler, self.compiled, self.extra = 0, False, None, None, 0, None
         self.lost_inside = False  # the loss of the closure's first pass is known
@@ -494,7 +503,7 @@ class Guest:
                 try:
                     batch = original(iterator)
                 except BaseException:
-                    loop.event(X)
+                    self.exhausted(iterator)
                     raise
                 try:
                     t, n, key = now(), iterator._num_yielded, id(iterator)
@@ -509,7 +518,7 @@ class Guest:
             try:
                 batch = self.kept.batch(iterator, original) if self.kept is not None else original(iterator)
             except BaseException:
-                loop.event(X)
+                self.exhausted(iterator)
                 raise
             loop.event(D1)
             try:
@@ -526,12 +535,24 @@ class Guest:
                 if self.mine():
                     if len(self.loaders) > 16:
                         self.loaders.clear()
+                        self.lengths.clear()
+                    self.lengths[id(iterator)] = batches(iterator)
                     self.loaders[id(iterator)] = weakref.ref(loader), weakref.ref(iterator)
                     self.whole = id(iterator), -self.full(loader), float(loader.batch_size or 0), weakref.ref(iterator, self.ended)
             except Exception as e:
                 self.loop.stop(e)
             return iterator
         return __iter__
+
+    def exhausted(self, iterator):
+        self.loop.event(X)
+        self.lengths[id(iterator)] = getattr(iterator, "_num_yielded", None)
+
+    def epoch_over(self):
+        """Whether the newest step had the last batch of its DataLoader: a trainer that knows their number never asks for more, and one that fetches
+        ahead asks before that step."""
+        last = self.lengths.get(self.loop.epoch)
+        return self.loop.exhausted if last is None else self.loop.place >= last
 
     def ended(self, iterator):
         if self.whole[3] is iterator:

@@ -997,6 +997,37 @@ class Declared(Case):
         self.assertEqual([struct.unpack_from("<3d", raw, 320)[2] for raw in got[6]], [0, 1, 2])
         self.assertTrue(all(math.isnan(struct.unpack_from("<3d", raw, 320)[1]) for raw in got[6]), "what the first step logs is not the epoch's before")
 
+    def epochs_that_end(self, of):
+        """The epochs that are over where three go through ten batches of a DataLoader, or fewer, each with an evaluation."""
+        torch, net = self.torch, self.model()
+        opt = torch.optim.Optimizer(net.parameters(), 50)
+        loader = torch.utils.data.DataLoader(10, 16, 10)
+        for _ in range(3):
+            for _ in of(loader):
+                net(torch.Tensor())
+                torch.Tensor(1.0).backward()
+                opt.step()
+            for _ in torch.utils.data.DataLoader(2, 16, 10):  # which is exhausted
+                pass
+        self.loop.finish()
+        return [struct.unpack_from("<i", raw, 48)[0] for raw in self.reader().read()[6]]
+
+    def test_the_last_epoch_is_over_although_its_loader_is_asked_no_more(self):
+        self.assertEqual(self.epochs_that_end(lambda loader: (batch for _, batch in zip(range(10), loader))), [0, 1, 2])
+
+    def test_the_last_epoch_is_over_although_its_loader_was_asked_for_more_before_the_last_step(self):
+        def ahead(loader):
+            iterator = iter(loader)
+            batch = next(iterator)
+            for following in iterator:
+                yield batch
+                batch = following
+            yield batch
+        self.assertEqual(self.epochs_that_end(ahead), [0, 1, 2])
+
+    def test_an_epoch_that_was_left_is_not_over(self):
+        self.assertEqual(self.epochs_that_end(lambda loader: (batch for _, batch in zip(range(9), loader))), [0, 1])
+
     def test_losses_that_add_up(self):
         torch, net = self.torch, self.model()
         self.prismtop.accumulates()
