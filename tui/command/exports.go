@@ -298,12 +298,20 @@ func (h *handedOn) follow(events *stream.Stream, newest func() *profiles.Snapsho
 	}()
 }
 
-// end hands on what is left of a run that has ended, completes the files and lists them on w; claims has them.
-func (h *handedOn) end(w io.Writer, claims cli.Claims) error {
+// end hands on what is left of a run that has ended, completes the files and lists them on w; claims has them. recorded
+// is the path of its recording, empty if there is none.
+func (h *handedOn) end(w io.Writer, claims cli.Claims, recorded string) error {
 	lost := h.unfollow()
 	paths, err := h.files.Close(lost)
 	if len(paths) > 0 {
 		fmt.Fprintln(w, "exported "+visible.Text(strings.Join(claims.Marked(paths...), ", ")))
+	}
+	if left := h.files.LeftOut(); len(paths) > 0 && len(left) > 0 {
+		text := "csv lacks " + strings.Join(left, ", ") + ", first measured after its columns were written"
+		if recorded != "" {
+			text += ": prismtop export " + recorded + " csv=PATH has all"
+		}
+		fmt.Fprintln(w, visible.Text(text))
 	}
 	return err
 }

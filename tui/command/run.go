@@ -333,7 +333,7 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) (failed error) {
 		return cli.BadUsage(f.sourced(err))
 	}
 	err = errors.Join(err, f.keep.reportCheckpoint(cmd, r, err))
-	exported := handed.end(cli.Notes(cmd), f.claims)
+	exported := handed.end(cli.Notes(cmd), f.claims, f.recorded)
 	if f.save != "" && !errors.As(err, &crash) { // the state is unreliable after a panic
 		err = errors.Join(err, f.write(cmd, r, cli.Interrupted(err)))
 	}

@@ -336,6 +336,20 @@ func (x *Exports) See(s *profiles.Snapshot) {
 	}
 }
 
+// LeftOut returns the columns that came too late for a table; none are of a run that had all from its beginning.
+func (x *Exports) LeftOut() []string {
+	for _, o := range x.all {
+		w := o.writer
+		if z, ok := w.(zipWriter); ok {
+			w = z.writer
+		}
+		if t, ok := w.(interface{ LeftOut() []string }); ok && o.err == nil && len(t.LeftOut()) > 0 {
+			return t.LeftOut()
+		}
+	}
+	return nil
+}
+
 // abandon gives up the targets that could not be written.
 func (x *Exports) abandon(tell func(string)) {
 	for _, o := range x.all {

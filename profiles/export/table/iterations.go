@@ -42,12 +42,25 @@ func Columns(s *profiles.Schema) []string {
 	return all
 }
 
-// flush writes the row of the newest iteration, once.
+// flush writes the row of the newest iteration, once, or has it wait for columns.
 func (w *Writer) flush() {
 	if !w.waits {
 		return
 	}
-	it := &w.pending
+	w.waits = false
+	of := measured{w.pending, w.values}
+	if w.header != "" {
+		w.row(&of)
+		return
+	}
+	if w.early = append(w.early, of); len(w.early) == mostEarly {
+		w.head()
+	}
+}
+
+// row writes the row of an iteration.
+func (w *Writer) row(of *measured) {
+	it := &of.Iteration
 	w.line = strconv.AppendInt(w.line[:0], w.start, 10)
 	w.integer(it.Index)
 	w.line = appendDecimals(append(w.line, ','), int64(w.shift)+it.Start, 9)
@@ -75,7 +88,7 @@ func (w *Writer) flush() {
 	}
 	w.milliseconds(it.Retimed)
 	for i := range w.schema.Series {
-		v := w.values[i]
+		v := of.values[i]
 		if w.schema.Series[i].Each {
 			v = it.Series[i]
 		}
@@ -92,7 +105,6 @@ func (w *Writer) flush() {
 	}
 	w.line = append(w.line, '\r', '\n')
 	w.write(w.line)
-	w.waits = false
 }
 
 func (w *Writer) integer(v int64) { w.line = strconv.AppendInt(append(w.line, ','), v, 10) }

@@ -27,8 +27,9 @@ type Writer struct {
 	err        error
 	line       []byte
 
-	header string // of iterations, empty before the first Begin
-	start  int64  // of the run, from 0
+	header string // of iterations, empty before it is written
+	begun  bool
+	start  int64 // of the run, from 0
 	first  time.Time
 	shift  time.Duration // from first to the newest Begin
 	schema profiles.Schema
@@ -39,9 +40,22 @@ type Writer struct {
 	pending profiles.Iteration
 	waits   bool
 	values  profiles.Values
+	// early are the first iterations, which wait for the columns that a loop declares in them.
+	early []measured
+	// leftOut are the columns that came after the first line.
+	leftOut []string
 	// rows are those of the table of changes since then: a later measurement of that iteration replaces an earlier one.
 	rows [][]string
 }
+
+// measured is an iteration with the values that were measured after it.
+type measured struct {
+	profiles.Iteration
+	values profiles.Values
+}
+
+// mostEarly is the number of iterations that wait for columns.
+const mostEarly = 256
 
 // New returns a writer of iterations, and of changes, notes, measurements, results and states. whole is the schema that
 // the run ends with, which may have more than it began with; nil if that is not known.
@@ -49,6 +63,7 @@ func New(iterations, changes io.Writer, whole *profiles.Schema) *Writer {
 	w := &Writer{iterations: bufio.NewWriterSize(iterations, 1<<16), changes: csv.NewWriter(changes), start: -1,
 		whole: whole}
 	w.changes.UseCRLF = true
+	w.keep(w.changes.Write(ChangeColumns()))
 	return w
 }
 
@@ -57,7 +72,7 @@ func (w *Writer) Take(e *profiles.Event) {
 	if b, ok := e.Body.(*profiles.Begin); ok {
 		w.begin(b, e.At)
 	}
-	if w.header == "" {
+	if !w.begun {
 		return
 	}
 	at := e.At.Sub(w.first)
@@ -66,6 +81,8 @@ func (w *Writer) Take(e *profiles.Event) {
 		w.flush()
 		w.happened()
 		w.pending, w.waits, w.values = *b, true, profiles.NoValues()
+	case *profiles.Grown:
+		w.grow(&b.Schema)
 	case *profiles.Changed:
 		event := "change"
 		if b.Ablation {
@@ -95,17 +112,16 @@ func (w *Writer) next() int64 {
 func (w *Writer) begin(b *profiles.Begin, at time.Time) {
 	w.flush()
 	w.happened()
-	w.waits = false
 	schema := &b.Info.Schema
 	if w.whole != nil && w.whole.Extends(schema) {
 		schema = w.whole
 	}
-	switch w.header {
-	case "":
-		w.first = at
-		w.head(schema)
-	case header(schema):
-	default:
+	if w.begun {
+		w.head()
+	} else {
+		w.begun, w.first = true, at
+	}
+	if w.header != "" && w.header != header(schema) {
 		w.keep(fmt.Errorf("the columns of the run changed with its workload %q at a restart", b.Info.Schema.Workload))
 	}
 	w.start++
@@ -120,14 +136,33 @@ func (w *Writer) begin(b *profiles.Begin, at time.Time) {
 	}
 }
 
+// grow takes what a loop declared while it ran, if no row is written yet.
+func (w *Writer) grow(s *profiles.Schema) {
+	if w.header == "" && s.Extends(&w.schema) {
+		w.schema = *s
+		return
+	}
+	has := Columns(&w.schema)
+	w.leftOut = slices.DeleteFunc(Columns(s), func(name string) bool { return slices.Contains(has, name) })
+}
+
+// LeftOut returns the columns that were declared too late for the table of iterations.
+func (w *Writer) LeftOut() []string { return w.leftOut }
+
 // header is the first line of the table of iterations of a schema.
 func header(s *profiles.Schema) string { return strings.Join(Columns(s), ",") + "\r\n" }
 
-// head writes the first lines of the tables.
-func (w *Writer) head(s *profiles.Schema) {
-	w.header = header(s)
+// head writes the first line of the table of iterations, once, and the iterations that waited for it.
+func (w *Writer) head() {
+	if w.header != "" {
+		return
+	}
+	w.header = header(&w.schema)
 	w.write([]byte(w.header))
-	w.keep(w.changes.Write(ChangeColumns()))
+	for i := range w.early {
+		w.row(&w.early[i])
+	}
+	w.early = nil
 }
 
 // measured adds the values of series that are not measured in every iteration, here and to the
@@ -193,9 +228,7 @@ func (w *Writer) happened() {
 // that did not begin have the columns that those of every run have.
 func (w *Writer) Close(int64) error {
 	w.flush()
-	if w.header == "" {
-		w.head(&w.schema)
-	}
+	w.head()
 	w.happened()
 	w.keep(w.iterations.Flush())
 	w.changes.Flush()

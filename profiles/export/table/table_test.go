@@ -217,6 +217,41 @@ func TestTablesHaveNoControlCharacters(t *testing.T) {
 	}
 }
 
+// Series that a loop declares in its first iterations have columns. Of those that come later the names are known.
+func TestAGrownSchemaHasColumnsUntilTheFirstRowIsWritten(t *testing.T) {
+	began := exporttest.Schema()
+	add := func(s profiles.Schema, name string) profiles.Schema {
+		s.Series = append(s.Series[:len(s.Series):len(s.Series)], profiles.SeriesInfo{Name: name})
+		return s
+	}
+	early := add(began, "psnr")
+	late := add(early, "acc")
+	var a, b bytes.Buffer
+	w := New(&a, &b, nil)
+	take := func(body profiles.Body) { w.Take(&profiles.Event{Body: body}) }
+	take(&profiles.Begin{Info: profiles.RunInfo{Schema: began}})
+	for i := range int64(mostEarly + 2) {
+		take(&profiles.Iteration{Index: i, Series: profiles.NoValues()})
+		if i == 2 {
+			take(&profiles.Grown{Schema: early})
+			values := profiles.NoValues()
+			values[len(began.Series)] = 22
+			take(&profiles.Measurement{Iteration: 2, Values: values})
+		}
+	}
+	take(&profiles.Grown{Schema: late})
+	if err := w.Close(0); err != nil {
+		t.Fatal(err)
+	}
+	all := read(t, a.Bytes())
+	if len(all) != mostEarly+2 || all[2]["psnr"] != "22" || all[1]["psnr"] != "" {
+		t.Errorf("%d rows, %v", len(all), all[2])
+	}
+	if got := w.LeftOut(); len(got) != 1 || got[0] != "acc" {
+		t.Errorf("left out: %v", got)
+	}
+}
+
 // Series that a run measures later have columns where the schema is known that it ends with.
 func TestAGrownSchemaHasItsColumns(t *testing.T) {
 	began := exporttest.Schema()
