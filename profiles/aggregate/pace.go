@@ -85,7 +85,8 @@ func (p *pace) longestGap() time.Duration {
 
 // rate returns iterations per second of running time over the last rateSpan, from
 // the end of one iteration to the end of another; 0 while there are fewer than
-// two. The rate of a loop that stalls for longer than rateSpan decreases.
+// two. The rate of a loop that stalls for longer than rateSpan decreases; that of a run
+// that is over does not, because a program takes its time to end.
 func (p *pace) rate(now time.Time) float64 {
 	elapsed := p.elapsed(now)
 	if n := len(p.marks); p.started && (n == 0 || p.marks[n-1].count != p.count) {
@@ -102,7 +103,7 @@ func (p *pace) rate(now time.Time) float64 {
 	}
 	p.marks = append(p.marks[:0], p.marks[drop:]...)
 	span := newest.clock - p.marks[0].clock
-	if stalled := elapsed - p.advanced; stalled > rateSpan {
+	if stalled := elapsed - p.advanced; stalled > rateSpan && p.state == profiles.Running {
 		span += int64(stalled)
 	}
 	if span <= 0 {

@@ -78,6 +78,8 @@ func TestRateIsTakenOverTheLastTwoSecondsOfRunning(t *testing.T) {
 	if stalled > 110 || stalled < 90 { // about 1000 iterations in 10 s
 		t.Errorf("stalled for 8 s: %v it/s, want about 100", stalled)
 	}
+	k.pace.enter(profiles.Finished, k.now.Add(8*time.Second))
+	near("over", k.pace.rate(k.now.Add(8*time.Second)), 500)
 }
 
 func TestRateCountsLostIterations(t *testing.T) {

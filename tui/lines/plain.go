@@ -117,6 +117,15 @@ func (p *plain) end() {
 	}
 }
 
+// iterating is how long a run that is over iterated: a program takes its time to end after its last step.
+func iterating(s *profiles.Snapshot) time.Duration {
+	n := len(s.Recent)
+	if n == 0 {
+		return s.Elapsed
+	}
+	return min(s.Elapsed, time.Duration(s.Recent[n-1].Start+s.Recent[n-1].Total))
+}
+
 // Progress returns a run's progress in one line: the unit of work and iteration reached, the rate
 // (of the whole run after it ended), losses and quality, and the time left if known. A paused run has neither rate
 // nor time left.
@@ -140,7 +149,7 @@ func Progress(s *profiles.Snapshot) string {
 	}
 	pace := s.Rate
 	if words.Ended(s.State) {
-		pace = float64(s.Index-s.Run.Resumed) / s.Elapsed.Seconds()
+		pace = float64(s.Index-s.Run.Resumed) / iterating(s).Seconds()
 	}
 	if !resumes && (s.Index > 0 || s.State == profiles.Running) {
 		parts = append(parts, fmt.Sprintf("iter %d", s.Index))

@@ -192,6 +192,16 @@ func TestSummaryTellsWhatIsNotKnown(t *testing.T) {
 	}
 }
 
+// The time that a program takes to end after its last step is not in its rate.
+func TestTheRateOfARunThatIsOverIsThatOfItsIterations(t *testing.T) {
+	s := tuitest.Finished()
+	s.Index, s.Run.Resumed, s.Elapsed = 20, 0, 6*time.Second
+	s.Recent = []profiles.Timing{{Start: 375e6, Total: 25e6}}
+	if got := Progress(s); !strings.Contains(got, "· 50.00 it/s ·") {
+		t.Error(got)
+	}
+}
+
 // The time outside the phases is a line of its own where it is more than a little.
 func TestSummaryShowsTheTimeBetweenPhases(t *testing.T) {
 	s := tuitest.Finished()
