@@ -68,10 +68,13 @@ func (f *pythonFlags) byTurns(cmd *cobra.Command, args []string) error {
 	fmt.Fprintf(cli.Notes(cmd), "prismtop: both programs are started %d times, and run by turns for %s in all; "+
 		"how long that takes is said after the first start\n", starts, length)
 	c, err := cli.CompareByTurns(cmd, o)
-	if err != nil {
+	if c == nil {
 		return err
 	}
 	f.against.limit.JSON = f.json
+	if err != nil {
+		return errors.Join(f.against.write(c), f.against.limit.Print(cmd.OutOrStdout(), c), err)
+	}
 	return errors.Join(f.against.write(c), f.against.limit.Write(cmd.OutOrStdout(), "python", c))
 }
 

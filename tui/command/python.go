@@ -75,7 +75,8 @@ func pythonCommand() *cobra.Command {
 	flags.BoolVar(&f.demo, "demo", false,
 		"write a small training to prismtop-demo.py, which needs PyTorch alone, and run that")
 	flags.StringVar(&f.base, "base", "", "run the program of this folder, too, another checkout, by turns with that "+
-		"of the current one, and compare them (prismtop docs ci); --max-time is the length of all turns, 1m without it")
+		"of the current one, and compare them (prismtop docs ci); --max-time is the length of all turns, 1m "+
+		"without it, to which the starts of both come")
 	flags.BoolVar(&f.tied, tiedFlag, false, "")
 	_ = flags.MarkHidden(tiedFlag)
 	f.registerWatching(flags)

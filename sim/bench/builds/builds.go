@@ -44,13 +44,17 @@ type Options struct {
 	Tables func(workload string) *settings.Table
 	// Progress is called after each round; nil for nobody.
 	Progress func(done, all int)
+	// Added is called where another start makes up for one whose turns were too short: all is then the number of
+	// rounds, and turn the length of the longer turns. nil for nobody.
+	Added func(all int, turn time.Duration)
 }
 
 // warmUp is the number of turns before the first round.
 const warmUp = 4
 
 // Compare runs both programs by turns and compares them. If ctx ends first, or one of the programs does,
-// both are ended: none is left stopped behind.
+// both are ended: none is left stopped behind. If ctx does, the comparison is that of the rounds so far, nil if they
+// are too few, beside its error.
 func Compare(ctx context.Context, o Options) (*compare.Comparison, error) {
 	for i := range o.Programs {
 		p := &o.Programs[i]
@@ -73,12 +77,16 @@ func Compare(ctx context.Context, o Options) (*compare.Comparison, error) {
 	if o.Turn == 0 { // its length may be chosen anew
 		c.more = o.Starts
 	}
-	for n := 0; n < c.Starts; n++ {
-		if err := c.start(ctx, filepath.Join(folder, strconv.Itoa(n)), n); err != nil {
+	var cut error
+	for n := 0; n < c.Starts && cut == nil; n++ {
+		err := c.start(ctx, filepath.Join(folder, strconv.Itoa(n)), n)
+		if err != nil && (ctx.Err() == nil || !errors.Is(err, ctx.Err())) {
 			return nil, err
 		}
+		cut = err
 	}
-	return c.turns.Compare([2]string{o.Programs[0].Name, o.Programs[1].Name}, c.samples)
+	compared, err := c.turns.Compare([2]string{o.Programs[0].Name, o.Programs[1].Name}, c.samples)
+	return compared, cmp.Or(cut, err)
 }
 
 // comparing is a comparison under way.
@@ -92,7 +100,8 @@ type comparing struct {
 }
 
 // start starts both programs for the n-th time, lets them run by turns for its share of the rounds, ends them, and
-// reads what they recorded to a new folder.
+// reads what they recorded to a new folder. If ctx ends during a round, those before it are read, and the error is that
+// of ctx.
 func (c *comparing) start(ctx context.Context, folder string, n int) error {
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		return err
@@ -120,9 +129,15 @@ func (c *comparing) start(ctx context.Context, folder string, n int) error {
 	}
 	c.settle(longest)
 	rounds := (n+1)*c.Rounds/c.Starts - n*c.Rounds/c.Starts
-	schedule, err := c.alternate(ctx, running, rounds)
-	if err != nil {
-		return err
+	schedule, cut := c.alternate(ctx, running, rounds)
+	switch {
+	case cut == nil:
+	case ctx.Err() == nil || len(schedule) == 0:
+		return cut
+	default:
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(context.WithoutCancel(ctx), endWithin)
+		defer stop()
 	}
 	for _, p := range running {
 		if err := p.finish(ctx); err != nil {
@@ -132,8 +147,10 @@ func (c *comparing) start(ctx context.Context, folder string, n int) error {
 	if err := c.read(ctx, recordings, schedule); err != nil {
 		return err
 	}
-	c.makeUp(rounds)
-	return nil
+	if cut == nil {
+		c.makeUp(rounds)
+	}
+	return cut
 }
 
 // makeUp has another start make up for the newest one, with longer turns, if a quarter of its rounds or more are not
@@ -144,6 +161,9 @@ func (c *comparing) makeUp(rounds int) {
 		c.Starts++
 		c.Rounds += rounds
 		c.Turn = min(2*c.Turn, longestTurn)
+		if c.Added != nil {
+			c.Added(c.Rounds, c.Turn)
+		}
 	}
 }
 
@@ -213,7 +233,7 @@ const turnOf = 8
 // prepareWithin is how long a program has until its first iteration is recorded.
 const prepareWithin = time.Minute
 
-// alternate lets the programs run by turns.
+// alternate lets the programs run by turns. The schedule is that of the rounds that are over, also after an error.
 func (c *comparing) alternate(ctx context.Context, running [2]*process, rounds int) (schedule []compare.Quartet,
 	err error) {
 	for i := range warmUp {
@@ -226,7 +246,7 @@ func (c *comparing) alternate(ctx context.Context, running [2]*process, rounds i
 		var q compare.Quartet
 		for i, side := range [4]int{first, 1 - first, 1 - first, first} {
 			if q[i], err = c.turn(ctx, running[side], side); err != nil {
-				return nil, err
+				return schedule, err
 			}
 		}
 		schedule = append(schedule, q)

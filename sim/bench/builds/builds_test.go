@@ -210,31 +210,32 @@ func TestTheChoiceOfTurnsAndRounds(t *testing.T) {
 // a length of turns that was asked for stays.
 func TestStartsWithTooShortTurnsAreMadeUpFor(t *testing.T) {
 	for _, c := range []struct{ more, starts, rounds int }{{0, 4, 12}, {1, 5, 15}, {4, 6, 18}} {
-		o := comparing{Options: Options{Starts: 4, Rounds: 12, Turn: shortestTurn}, more: c.more}
+		said := 12
+		o := comparing{Options: Options{Starts: 4, Rounds: 12, Turn: shortestTurn, Added: func(all int, _ time.Duration) { said = all }}, more: c.more}
 		for range 2 {
 			o.turns.Start(make([]compare.Quartet, 3)) // in which nothing was recorded
 			o.makeUp(3)
 		}
 		want := shortestTurn << (c.starts - 4)
-		if o.Starts != c.starts || o.Rounds != c.rounds || o.Turn != want {
+		if o.Starts != c.starts || o.Rounds != c.rounds || o.Turn != want || said != c.rounds {
 			t.Errorf("%d may be added: %d starts with %d rounds of turns of %s, want %d, %d and %s", c.more, o.Starts, o.Rounds,
 				o.Turn, c.starts, c.rounds, want)
 		}
 	}
 }
 
-// However it ends, no program is left behind, and no file.
+// However it ends, no program is left behind, and no file. The rounds that are over are compared.
 func TestAnInterruptedComparisonLeavesNothingBehind(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	o := programs(t, "old", "new")
 	ctx, stop := context.WithCancel(context.Background())
-	o.Rounds, o.Progress = 1000, func(done, _ int) {
-		if done == 2 {
+	o.Rounds, o.Turn, o.Progress = 1000, 100*time.Millisecond, func(done, _ int) {
+		if done == 6 {
 			stop()
 		}
 	}
-	if _, err := Compare(ctx, o); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
+	if c, err := Compare(ctx, o); !errors.Is(err, context.Canceled) || c == nil || len(c.Rows) == 0 {
+		t.Errorf("%+v, %v", c, err)
 	}
 	gone(t, o)
 	left, err := filepath.Glob(filepath.Join(os.TempDir(), "prismtop-builds-*"))

@@ -88,8 +88,11 @@ func (f *buildsFlags) run(cmd *cobra.Command, paths []string) error {
 	}
 	f.options.Programs = buildPrograms(paths[0], paths[1], f.preset, f.sets)
 	c, err := cli.CompareByTurns(cmd, f.options)
-	if err != nil {
+	switch {
+	case c == nil:
 		return err
+	case err != nil:
+		return errors.Join(f.out.Print(cmd.OutOrStdout(), c), err)
 	}
 	return f.out.Write(cmd.OutOrStdout(), "bench compare-builds", c)
 }

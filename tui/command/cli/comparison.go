@@ -17,6 +17,7 @@ import (
 
 	"prismtop/profiles/compare"
 	"prismtop/profiles/export"
+	"prismtop/profiles/unit"
 	"prismtop/profiles/visible"
 	"prismtop/sim/bench/builds"
 	"prismtop/tui/terminal"
@@ -115,25 +116,38 @@ func WorseRows(c *compare.Comparison, over []compare.OverLimit) string {
 // Write writes a comparison as the flags say. The error says what is worse than --fail-over allows, or
 // that this cannot be told.
 func (f *ComparisonFlags) Write(w io.Writer, command string, c *compare.Comparison) error {
-	var err error
+	return cmp.Or(f.Print(w, c), f.Verdict(command, c))
+}
+
+// Print is Write without the verdict, which is none for a comparison that was interrupted.
+func (f *ComparisonFlags) Print(w io.Writer, c *compare.Comparison) error {
 	switch {
 	case f.JSON:
 		over, undecided := f.over(c)
-		err = export.WriteObject(w, c.JSON(Version, over, undecided))
+		return export.WriteObject(w, c.JSON(Version, over, undecided))
 	case f.Markdown:
-		err = compare.WriteMarkdown(w, c)
-	default:
-		err = compare.WriteText(w, c, terminal.Columns(w))
+		return compare.WriteMarkdown(w, c)
 	}
-	return cmp.Or(err, f.Verdict(command, c))
+	return compare.WriteText(w, c, terminal.Columns(w))
 }
 
-// CompareByTurns runs two programs by turns and compares them, with its progress on a terminal.
+// CompareByTurns runs two programs by turns and compares them, with its progress on a terminal. A comparison beside
+// ErrInterrupted is that of the rounds so far.
 func CompareByTurns(cmd *cobra.Command, o builds.Options) (*compare.Comparison, error) {
 	o.Tables, o.Seed = TableOf, rand.Uint64()
+	rounds := 0
+	o.Progress = func(done, _ int) { rounds = done }
 	if !Quiet(cmd) {
 		began, terminal := time.Now(), term.IsTerminal(os.Stderr.Fd())
+		o.Added = func(all int, turn time.Duration) {
+			if terminal {
+				fmt.Fprintln(cmd.ErrOrStderr())
+			}
+			fmt.Fprintf(cmd.ErrOrStderr(), "%sturns had too few steps: another start makes up for them, with turns of "+
+				"%s; there are now %d rounds, beyond the time that was asked for\n", prefix(cmd), turn, all)
+		}
 		o.Progress = func(done, all int) {
+			rounds = done
 			left := time.Since(began) / time.Duration(done) * time.Duration(all-done) // with the starts still to come
 			switch {
 			case terminal:
@@ -149,8 +163,14 @@ func CompareByTurns(cmd *cobra.Command, o builds.Options) (*compare.Comparison, 
 	}
 	c, err := builds.Compare(cmd.Context(), o)
 	switch {
-	case cmd.Context().Err() != nil:
+	case cmd.Context().Err() != nil && c == nil:
+		fmt.Fprintf(Notes(cmd), "%sinterrupted after %s: too few to compare\n", prefix(cmd),
+			unit.Plural(rounds, "round", "rounds"))
 		return nil, ErrInterrupted
+	case cmd.Context().Err() != nil:
+		fmt.Fprintf(Notes(cmd), "%sinterrupted after %s, which are compared\n", prefix(cmd),
+			unit.Plural(rounds, "round", "rounds"))
+		return c, ErrInterrupted
 	case err != nil:
 		return nil, fmt.Errorf("%s%w", prefix(cmd), err)
 	}
