@@ -1,6 +1,7 @@
 package effect
 
 import (
+	"math"
 	"testing"
 
 	"prismtop/profiles"
@@ -88,5 +89,27 @@ func TestAnEffectThatIsSwitchedHasTheMemoryOfItsBlocks(t *testing.T) {
 	tr.effects.Holds(60, false)
 	if all := tr.view(); all[0].MemoryChange != -40 || all[1].HasMemory {
 		t.Errorf("%+v and %+v: the learning rate changes no memory", all[0], all[1])
+	}
+}
+
+// A second replication that is stopped before it has a result leaves that of the first.
+func TestAStoppedReplicationLeavesTheResultOfOneBefore(t *testing.T) {
+	tr := newTrial(7)
+	tr.iterate(60)
+	tr.change("amp")
+	tr.iterate(60)
+	of := tr.last().Iteration
+	first := profiles.AblationRow{Groups: 9, Effect: -0.2, Low: -0.3, High: -0.1, Final: true}
+	second := profiles.AblationRow{Groups: 1, Effect: 0.5, Low: math.Inf(-1), High: math.Inf(1)}
+	for _, a := range []profiles.Ablation{
+		{Rows: []profiles.AblationRow{first}, Ended: profiles.EndedDecided},
+		{Rows: []profiles.AblationRow{second}, Running: true},
+		{Rows: []profiles.AblationRow{second}, Ended: "it was stopped"},
+	} {
+		a.Replication, a.Of = true, of
+		tr.effects.Replicate(&a)
+	}
+	if e := tr.last(); e.Replica.Groups != 9 || e.Replica.Judge() != profiles.Saves || e.Stopped != "" {
+		t.Errorf("%+v, stopped %q", e.Replica, e.Stopped)
 	}
 }

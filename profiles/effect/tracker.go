@@ -32,6 +32,14 @@ type effect struct {
 
 	disturbance reason // load by other programs
 	moved       reason // of a phase that the change cannot affect
+
+	earlier replicated // the newest replication that ended with a result
+}
+
+// replicated is how a replication ended.
+type replicated struct {
+	row     *profiles.AblationRow // nil for none
+	stopped string                // Effect.Stopped
 }
 
 // basis describes the data behind an effect: the number of iterations on each side,
@@ -286,7 +294,8 @@ func (e *Tracker) takeForce(b *boundary, from *segment, switched bool) {
 	}
 }
 
-// Replicate records the interim result of replicating a change, which has one row.
+// Replicate records the interim result of replicating a change, which has one row. A replication that ends without a
+// result leaves that of an earlier one.
 func (e *Tracker) Replicate(a *profiles.Ablation) {
 	row := &a.Rows[0]
 	for i := range e.all {
@@ -294,12 +303,20 @@ func (e *Tracker) Replicate(a *profiles.Ablation) {
 		if f.Iteration != a.Of || f.Replica == row {
 			continue
 		}
-		f.Replica, f.Stopped, e.dirty = row, "", true
+		now := replicated{row: row}
 		if !a.Running && a.Ended != profiles.EndedDecided {
-			f.Stopped = a.Ended
+			now.stopped = a.Ended
 		}
-		if row.HasMemory {
-			f.MemoryChange, f.HasMemory = row.OnBytes-row.OffBytes, true
+		switch {
+		case a.Running:
+		case row.Judge() != profiles.Unjudged:
+			f.earlier = now
+		case f.earlier.row != nil: // it was stopped before it had a result of its own
+			now = f.earlier
+		}
+		f.Replica, f.Stopped, e.dirty = now.row, now.stopped, true
+		if now.row.HasMemory {
+			f.MemoryChange, f.HasMemory = now.row.OnBytes-now.row.OffBytes, true
 		}
 	}
 }
