@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -236,7 +237,7 @@ func (l *written) settings(d *report.Document) {
 	for _, s := range l.Settings {
 		var values []string
 		for k, v := range s.Values {
-			values = append(values, Letter(k)+" "+v)
+			values = append(values, Letter(k)+" "+cmp.Or(v, "none"))
 		}
 		facts = append(facts, report.Fact{Name: s.Key, Text: strings.Join(values, ", ")})
 	}

@@ -86,9 +86,9 @@ type Database struct {
 
 // databaseStatements are those that a Database uses.
 var databaseStatements = []statement{
-	insertStart, insertSetting, insertMetric, insertChange, putEffect, insertMeasurement, insertUnit, insertLog,
-	insertNote, insertAlert, updateAlert, clearAlert, insertReading, insertSensors, insertMemory, insertPicture,
-	insertLayerList, insertLayerSample, insertPart, updateProgress,
+	insertStart, updateQuality, insertSetting, insertMetric, insertChange, putEffect, insertMeasurement,
+	insertUnit, insertLog, insertNote, insertAlert, updateAlert, clearAlert, insertReading, insertSensors,
+	insertMemory, insertPicture, insertLayerList, insertLayerSample, insertPart, updateProgress,
 }
 
 // NewDatabase returns a database that is written to a file when it is closed.

@@ -54,6 +54,7 @@ func (x *tabulator) begin(t *inserts, b *profiles.Begin, at float64) {
 // grown writes what a start measures from here on beside what it measured before.
 func (x *tabulator) grown(t *inserts, schema *profiles.Schema) {
 	x.metrics(t, &x.schema, schema)
+	t.run(updateQuality, schema.Quality, x.start)
 	x.schema = *schema
 }
 

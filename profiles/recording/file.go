@@ -73,8 +73,8 @@ type file struct {
 }
 
 // fileStatements are those by which a file is written.
-var fileStatements = []statement{insertRecorded, insertMark, insertPicture, insertLayerList, insertLayerSample,
-	insertBlock, deleteTail, updateProgress}
+var fileStatements = []statement{insertRecorded, updateQuality, insertMark, insertPicture, insertLayerList,
+	insertLayerSample, insertBlock, deleteTail, updateProgress}
 
 // writing are the pragmas of a file that is written. It is appended to: half a megabyte of its pages in memory is
 // enough. Without a journal on the way to the log, no moment at which the program may end leaves one beside the file:
@@ -314,6 +314,7 @@ func (f *file) event(t *inserts, e *entry, inForce settings.Values) ([]byte, err
 		return json.Marshal(reference{Row: int64(f.start)})
 	case *profiles.Grown:
 		f.schema = b.Schema
+		t.run(updateQuality, b.Schema.Quality, f.start)
 	case *profiles.Changed:
 		f.differing = nil
 		if more := packedSettings(b.Settings, f.first); len(more) > 0 {

@@ -398,6 +398,30 @@ func TestWrongFilesAreRefused(t *testing.T) {
 	}
 }
 
+// A loop whose quality is first measured while it runs has it in the list of recordings.
+func TestTheQualityOfAGrownSchemaIsListed(t *testing.T) {
+	info := prismtest.Info(3)
+	grown := info.Schema
+	info.Schema.Quality = ""
+	path := filepath.Join(t.TempDir(), "grown.sqlite")
+	r := New(Options{Path: path, Fingerprint: Fingerprint{Version: "test"}})
+	for _, body := range []profiles.Body{&profiles.Begin{Info: info, Settings: prism.Table.Zero()}, &profiles.Grown{Schema: grown}} {
+		r.Event(&profiles.Event{At: time.Now(), Body: body})
+	}
+	r.Tick(time.Now(), &profiles.Snapshot{State: profiles.Finished})
+	if err := r.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Open(t.Context(), path, func(string) *settings.Table { return prism.Table })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if s, err := f.Status(t.Context()); err != nil || s.QualityIs == "" || s.QualityIs != grown.Quality {
+		t.Errorf("its quality is %q, want %q (%v)", s.QualityIs, grown.Quality, err)
+	}
+}
+
 // readAll reads everything in a recording.
 func readAll(ctx context.Context, path string) error {
 	r, err := Open(ctx, path, func(string) *settings.Table { return prism.Table })

@@ -19,6 +19,7 @@ const (
 	insertStart statement = iota
 	insertRecorded
 	insertMark
+	updateQuality
 	insertSetting
 	insertMetric
 	insertChange
@@ -52,6 +53,7 @@ var statements = [numStatements]string{
 	insertStart:       into("starts", 13),
 	insertRecorded:    into("starts", 7),
 	insertMark:        into("marks", 5),
+	updateQuality:     "UPDATE starts SET quality = ? WHERE start = ?",
 	insertSetting:     into("settings", 4),
 	insertMetric:      into("metrics", 6),
 	insertChange:      into("changes", 10),

@@ -1,6 +1,7 @@
 package comparison
 
 import (
+	"cmp"
 	"strings"
 
 	"prismtop/profiles/compare"
@@ -60,7 +61,7 @@ func (s *Screen) arrange() {
 	for _, set := range s.c.Settings {
 		var values []string
 		for k, v := range set.Values {
-			values = append(values, compare.Letter(k)+" "+v)
+			values = append(values, compare.Letter(k)+" "+cmp.Or(v, "none"))
 		}
 		text := " " + set.Key + "  " + strings.Join(values, ", ")
 		if set.Limit {

@@ -35,5 +35,5 @@ func afterFailure(b *bindings) profiles.Advice {
 	if b.can(profiles.SaveCommand) {
 		ways = append(ways, "{save|saving} keeps the last reconstruction")
 	}
-	return profiles.Advice(strings.Join(append(ways, "{quit|quitting} ends the program."), "; "))
+	return profiles.Advice(strings.Join(append(ways, "{quit|quitting} leaves prismtop."), "; "))
 }

@@ -139,6 +139,15 @@ func TestTheStateOfARow(t *testing.T) {
 	}
 }
 
+// The quality that a loop names has its name and unit, too, though its workload has no series before it runs.
+func TestTheQualityOfALoopHasItsUnit(t *testing.T) {
+	l := &recording.Listed{}
+	l.Workload, l.Quality, l.QualityIs = "python", 22, "psnr_db"
+	if got := qualityOf(l); got != "PSNR 22.0 dB" {
+		t.Errorf("it is %q", got)
+	}
+}
+
 // Qualities of a unit have the same decimals, so that a column of them can be compared.
 func TestQualitiesAreAligned(t *testing.T) {
 	for _, tt := range []struct {

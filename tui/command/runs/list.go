@@ -156,6 +156,9 @@ func measuredBy(l *recording.Listed) (metric, measured string) {
 			}
 		}
 	}
+	if name, ok := strings.CutSuffix(l.QualityIs, "_db"); ok { // as a loop names it
+		return strings.ToUpper(name), decimals(l.Quality, "dB")
+	}
 	return l.QualityIs, decimals(l.Quality, "")
 }
 
