@@ -340,7 +340,7 @@ func (a *Aggregator) take(e *profiles.Event) {
 	case *profiles.Ranks:
 		a.ranks, a.run.Ranks = b, max(a.run.Ranks, b.World) // a launcher may add some
 	case *profiles.Fork:
-		a.forking = b.Running
+		a.forking, a.pace.paused = b.Running, true
 		a.effects.Forked(b)
 	case *profiles.Resident:
 		a.takeResident(b, e.At)
@@ -475,6 +475,10 @@ func (a *Aggregator) judge(now time.Time) {
 		return
 	}
 	elapsed, at := a.pace.elapsed(now), max(0, now.Sub(a.began))
+	if a.forking {
+		a.alerts.Hold(a.last.Index+1, elapsed)
+		return
+	}
 	a.alerts.Measure(a.pace.clock, a.pace.count, now, a.loads.share)
 	f := alert.Facts{
 		Schema: &a.run.Schema, Passes: a.run.Passes, State: a.pace.state, Settings: a.settings,

@@ -207,6 +207,28 @@ func TestAStallIsTold(t *testing.T) {
 	r.gone(s, "stall", "No iteration ended")
 }
 
+// While a run is forked, and at the first iteration after it, nothing has stalled.
+func TestAForkIsNoStall(t *testing.T) {
+	r := newWatchedRun(t, settings.Values{})
+	r.run(3, 5, nil)
+	for _, running := range []bool{true, false} {
+		r.Fork(&profiles.Fork{Running: running})
+		for range 50 {
+			r.now = r.now.Add(100 * time.Millisecond)
+			if !running {
+				break
+			}
+			if s := r.tick(); len(s.Alerts) > 0 {
+				t.Fatalf("in a fork: %+v", s.Alerts)
+			}
+		}
+	}
+	r.it.Start += 5100e6
+	if s := r.run(4, 5, nil); len(s.Alerts) > 0 {
+		t.Errorf("after a fork: %+v", s.Alerts)
+	}
+}
+
 // A loop with iterations aside, such as those with an evaluation, is silent for a while now and then, and at its end: only
 // what takes more than a minute, and twice as long as it ever took, is a stall.
 func TestAnEvaluationIsNoStall(t *testing.T) {

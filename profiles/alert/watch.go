@@ -130,6 +130,9 @@ func (a *Watch) quiet(iterations int64, elapsed time.Duration) time.Duration {
 	return elapsed - a.moved
 }
 
+// Hold passes over a time in which the run rightly ends no iteration, as while it is forked.
+func (a *Watch) Hold(iterations int64, elapsed time.Duration) { a.seen, a.moved = iterations, elapsed }
+
 // Judge applies the rules to the facts at a running time, and returns a log line
 // for each cleared alert. at is the time since the run began. A paused run keeps
 // its alerts, and the end of a run clears none: an active alert is judged as in the run's last moment.
