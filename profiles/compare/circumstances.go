@@ -221,17 +221,20 @@ func (c *Comparison) Over(limit float64) (rows []OverLimit) {
 	return rows
 }
 
-// Slowed is Over for times alone: those of the iteration, and of the phases that take a share of the base's iteration
-// or more. A phase that is short differs by itself.
+// Slowed is Over for times alone: those of the iteration, and of the phases that take a share of it or more in the base
+// or on their side. A phase that is short on both differs by itself.
 func (c *Comparison) Slowed(limit, share float64) []OverLimit {
-	whole := 0.0
+	var whole *Row
 	for i := range c.Rows {
 		if r := &c.Rows[i]; r.Group == Speed && !r.Absolute && r.Unit == "ms" {
-			whole = r.Values[0].Value
+			whole = r
 		}
 	}
+	short := func(r *Row, side int) bool {
+		return whole != nil && r.Values[side].Value < share*whole.Values[side].Value
+	}
 	return slices.DeleteFunc(c.Over(limit), func(o OverLimit) bool {
-		return o.Row.Group > Phases || o.Row.Group == Phases && o.Row.Values[0].Value < share*whole
+		return o.Row.Group > Phases || o.Row.Group == Phases && short(o.Row, 0) && short(o.Row, o.Side)
 	})
 }
 

@@ -33,7 +33,8 @@ func (f *againstFlags) register(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.runs, "against", nil,
 		"compare the run, when it is over, with this recording (prismtop docs ci); may be given again")
 	f.limit.RegisterLimit(flags, phaseShare, "percentage, as 5%: with --against or --base, end with status 1 if the "+
-		"step, or a phase that takes 5 % of it, is slower by more, with its whole interval; "+
+		"step, or a phase that takes 5 % of it on either side, is slower by more, with its whole "+
+		"interval; "+
 		"with status 3 if that cannot be told")
 	flags.StringVar(&f.markdown, "markdown", "", "file for the comparison as Markdown, for a pull request")
 }
