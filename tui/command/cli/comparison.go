@@ -131,6 +131,9 @@ func (f *ComparisonFlags) Print(w io.Writer, c *compare.Comparison) error {
 	return compare.WriteText(w, c, terminal.Columns(w))
 }
 
+// sayEvery is the time between two lines of progress where they are not written over.
+const sayEvery = 30 * time.Second
+
 // CompareByTurns runs two programs by turns and compares them, with its progress on a terminal. A comparison beside
 // ErrInterrupted is that of the rounds so far.
 func CompareByTurns(cmd *cobra.Command, o builds.Options) (*compare.Comparison, error) {
@@ -139,6 +142,7 @@ func CompareByTurns(cmd *cobra.Command, o builds.Options) (*compare.Comparison, 
 	o.Progress = func(done, _ int) { rounds = done }
 	if !Quiet(cmd) {
 		began, terminal := time.Now(), term.IsTerminal(os.Stderr.Fd())
+		said := began
 		o.Added = func(all int, turn time.Duration) {
 			if terminal {
 				fmt.Fprintln(cmd.ErrOrStderr())
@@ -152,7 +156,8 @@ func CompareByTurns(cmd *cobra.Command, o builds.Options) (*compare.Comparison, 
 			switch {
 			case terminal:
 				fmt.Fprintf(cmd.ErrOrStderr(), "\r%d of %d rounds, about %s left ", done, all, left.Round(time.Second))
-			case done == all/o.Starts:
+			case done == all/o.Starts || time.Since(said) >= sayEvery:
+				said = time.Now()
 				fmt.Fprintf(cmd.ErrOrStderr(), "%s%d of %d rounds, about %s left\n", prefix(cmd), done, all,
 					left.Round(time.Second))
 			}
