@@ -194,6 +194,18 @@ func (x *experiments) sayDecision(before *profiles.Ablation) {
 	x.sayOne(words.Decision(x.table, a, x.cores, x.decisionKey())...)
 }
 
+// sayFork shows what a fork that has just ended found.
+func (x *experiments) sayFork(before *profiles.Fork) {
+	if before == nil || !before.Running {
+		return
+	}
+	for i := range x.snap.Effects {
+		if f := x.snap.Effects[i].Fork; f != nil && f.Of == before.Of && !f.Running {
+			x.say(x.nameOf(f.Key) + ": " + words.Forked(x.snap, f))
+		}
+	}
+}
+
 // comparing is the open list of ablations, of a run that has several settings to compare: of single settings, which is
 // selected, and of every combination of some.
 type comparing struct {

@@ -168,6 +168,15 @@ func TestASettingDoesNotEndAComparison(t *testing.T) {
 	if press(m, "A"); m.status.text != forkStops || !slices.Equal(r.Called(), []string{"StopAblation"}) {
 		t.Errorf("under a fork A says %q, called %q", m.status.text, r.Called())
 	}
+
+	over := *s
+	over.Effects = slices.Clone(s.Effects)
+	over.Effects[len(over.Effects)-1].Fork = &profiles.Fork{Key: "amp", Arm: 50, Done: 8, Ended: "complete",
+		Rows: []profiles.ForkRow{{Series: over.Run.Schema.SeriesNamed(over.Run.Schema.Quality), Equal: true}}}
+	m.Update(snapshotMsg{&over})
+	if want := "AMP: Forked 8 times over 50 iterations: PSNR the same bits"; m.status.text != want {
+		t.Errorf("at the end of a fork %q, want %q", m.status.text, want)
+	}
 }
 
 // A key without a meaning in an open list says so, and the list stays open.

@@ -272,12 +272,14 @@ func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 		}
 	}
 	var ablation *profiles.Ablation
+	var fork *profiles.Fork
 	if m.snap != nil {
-		ablation = m.snap.Ablation
+		ablation, fork = m.snap.Ablation, m.experiments.forking()
 	}
 	m.snap = s
 	m.adopt(s)
 	m.experiments.sayDecision(ablation)
+	m.experiments.sayFork(fork)
 	m.notify(missed)
 	m.seat.sayWhoAsks()
 	shown := m.within(s)
