@@ -14,6 +14,7 @@ import (
 	"prismtop/profiles/export"
 	"prismtop/profiles/recording"
 	"prismtop/profiles/stream"
+	"prismtop/profiles/visible"
 	"prismtop/sim/cpu/features"
 	"prismtop/tui/command/cli"
 	"prismtop/tui/lines"
@@ -50,6 +51,9 @@ func (f *runFlags) report(cmd *cobra.Command, show cli.Live, look screen.Options
 			summary.Deleted = append(summary.Deleted, export.DeletedRecording(d))
 		}
 		err = errors.Join(err, export.WriteJSON(out, summary))
+		for _, a := range last.Alerts { // which the text of the summary has
+			fmt.Fprintln(cli.Notes(cmd), "prismtop: "+visible.Text(a.What))
+		}
 	} else {
 		_, writeErr := io.WriteString(out, lines.SummaryWithin(last, terminal.Columns(out)))
 		err = errors.Join(err, writeErr)
