@@ -34,6 +34,7 @@ type block struct {
 type step struct {
 	after int           // iterations of the block before it
 	at    time.Duration // since the recording began
+	early time.Duration // as of an entry; 0 in a block that was read, where at is when the event was
 	kind  byte
 	event string // the name of an event's kind
 	body  []byte // of an event; of a tick, its profiles.OwnCost if it differs from that of the tick before
@@ -147,7 +148,7 @@ func (p *packer) pack(b *block) ([]byte, error) {
 			}
 			continue
 		}
-		raw = binary.AppendVarint(append(raw, eventStep), int64(s.at))
+		raw = binary.AppendVarint(append(raw, eventStep), int64(s.at-s.early))
 		raw = append(binary.AppendUvarint(raw, uint64(len(s.event))), s.event...)
 		raw = append(binary.AppendUvarint(raw, uint64(len(s.body))), s.body...)
 	}

@@ -311,6 +311,7 @@ func (f *file) event(t *inserts, e *entry, inForce settings.Values) ([]byte, err
 		if err := f.begin(t, b, at); err != nil {
 			return nil, err
 		}
+		f.startedAt = (e.at - e.early).Seconds() // what counts from the start counts from there
 		return json.Marshal(reference{Row: int64(f.start)})
 	case *profiles.Grown:
 		f.schema = b.Schema

@@ -129,7 +129,7 @@ type stepper struct {
 
 // step converts an entry.
 func (x *stepper) step(e *entry) (s step, err error) {
-	s = step{after: e.after, at: e.at, kind: drainStep}
+	s = step{after: e.after, at: e.at, early: e.early, kind: drainStep}
 	switch {
 	case e.body != nil:
 		s.kind, s.event = eventStep, nameOf(e.body)

@@ -98,6 +98,7 @@ type batch struct {
 type entry struct {
 	after  int
 	at     time.Duration // since the recording began
+	early  time.Duration // how long before at an event was, whose place is behind what was recorded meanwhile
 	body   profiles.Body // of an event
 	drain  bool          // it is neither an event nor a tick
 	own    profiles.OwnCost
@@ -134,9 +135,10 @@ func (r *Recorder) Event(e *profiles.Event) {
 	if r.ended {
 		return
 	}
-	at := e.At.Sub(r.began)
+	at, early := e.At.Sub(r.began), time.Duration(0)
 	if _, ok := e.Body.(*profiles.Begin); ok {
-		at = max(at, r.marked)  // a loop may have begun before it was found
+		early = max(0, r.marked-at) // a start may be reported after it began, a loop found after its first steps
+		at += early
 		if r.begun && r.moved { // the block of the start before ends here
 			r.mark(entry{at: at, drain: true})
 		}
@@ -153,7 +155,7 @@ func (r *Recorder) Event(e *profiles.Event) {
 		return
 	}
 	if nameOf(e.Body) != "" && len(b.entries) < mostSteps {
-		b.entries = append(b.entries, entry{after: len(b.iterations), at: at, body: r.counted(e.Body)})
+		b.entries = append(b.entries, entry{after: len(b.iterations), at: at, early: early, body: r.counted(e.Body)})
 	}
 }
 

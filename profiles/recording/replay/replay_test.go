@@ -1,10 +1,12 @@
 package replay
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +15,7 @@ import (
 	"time"
 
 	"prismtop/profiles"
+	"prismtop/profiles/export/table"
 	"prismtop/profiles/recording"
 	"prismtop/sim/prism"
 	"prismtop/sim/prism/prismtest"
@@ -299,6 +302,51 @@ func TestAResumedRunIsReplayed(t *testing.T) {
 	}, func(*profiles.Snapshot) {})
 	if err != nil || starts != 2 || last.Index != 800 {
 		t.Errorf("%d starts, the last at iteration %d (%v)", starts, last.Index, err)
+	}
+}
+
+// A start that is reported after it began, and after a tick since then, is replayed as it was: the iterations count
+// from it.
+func TestAStartIsReplayedAtItsTime(t *testing.T) {
+	r := newRun(t, recording.Options{})
+	follower := r.Follow()
+	r.now = r.now.Add(-3 * time.Millisecond) // before there was a recorder
+	r.begin(settingsOf(), 0)
+	r.iterate(250)
+	r.stand(1)
+	r.now = r.now.Add(-2 * time.Millisecond) // before the tick
+	r.begin(settingsOf(), 1)
+	r.iterate(150)
+	r.Measure(prismtest.ComparedAll(r.it.Index-1, 20, math.Inf(1), 4))
+	r.State(profiles.Finished, "")
+	r.tick()
+	tables := func(each func(take func(*profiles.Event))) string {
+		var iterations, changes bytes.Buffer
+		w := table.New(&iterations, &changes, nil)
+		each(w.Take)
+		if err := w.Close(0); err != nil {
+			t.Fatal(err)
+		}
+		return iterations.String() + changes.String()
+	}
+	live := tables(func(take func(*profiles.Event)) {
+		for follower.Drain(take) {
+		}
+	})
+	reader := r.close(t)
+	replayed := tables(func(take func(*profiles.Event)) {
+		if _, err := Events(t.Context(), reader, take, func(*profiles.Snapshot) {}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	want, got := strings.Split(live, "\r\n"), strings.Split(replayed, "\r\n")
+	if len(want) < 400 || len(got) != len(want) {
+		t.Fatalf("%d lines live, %d replayed", len(want), len(got))
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Fatalf("line %d live:\n%s\nreplayed:\n%s", i, want[i], got[i])
+		}
 	}
 }
 
