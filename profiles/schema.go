@@ -307,6 +307,9 @@ func (s *Schema) QualityInfo() SeriesInfo {
 	return SeriesInfo{}
 }
 
+// Neutral reports whether a series is no quality, as a learning rate: it gets better in neither direction.
+func (s *SeriesInfo) Neutral() bool { return s.Better == NoBetter && s.Group != Losses }
+
 // Each reports whether every iteration has a value of a series.
 func (s *Schema) Each(series int) bool { return series < len(s.Series) && s.Series[series].Each }
 

@@ -452,6 +452,11 @@ func (l *loop) within(cut context.Context) (outcome workload.Outcome, overdue bo
 // over ends a run without another iteration, because its task found that it is finished or because of a limit.
 func (l *loop) over(cut context.Context, outcome *workload.Outcome, limit string) error {
 	l.grow(outcome.Grown)
+	for _, m := range outcome.Late {
+		if m.Iteration += l.index; m.Iteration >= 0 {
+			l.run.stream.Measure(m)
+		}
+	}
 	if outcome.Measures && l.index > 0 {
 		l.run.stream.Measure(profiles.Measurement{Iteration: l.index - 1, Unit: outcome.Result.Unit,
 			Values: outcome.Measured})

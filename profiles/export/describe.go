@@ -191,14 +191,16 @@ func describeMemory(s *profiles.Snapshot) Values {
 	return v
 }
 
-// describeQuality returns the newest value of every series and, after the
-// metrics, their iteration.
+// describeQuality returns the newest value of every series and, after the metrics, the iteration in which the schema's
+// quality was measured, or else the last of them that was; what was measured in another has an iteration of its own.
+// A metric that gets better neither upwards nor downwards is no quality.
 func describeQuality(s *profiles.Snapshot) Values {
 	var v Values
+	at, judged := int64(-1), false
 	metrics, measured := 0, Value{Name: "iteration", Number: (*int64)(nil)}
 	for id := range s.Run.Schema.Series {
 		info, now := &s.Run.Schema.Series[id], &s.Series[id]
-		if info.Internal {
+		if info.Internal || info.Neutral() {
 			continue
 		}
 		reason := ""
@@ -214,8 +216,8 @@ func describeQuality(s *profiles.Snapshot) Values {
 		v = append(v, Value{info.Name, value, reason})
 		if info.Group == profiles.Metrics {
 			metrics = len(v)
-			if now.Has {
-				at := now.Iteration
+			if now.Has && !judged {
+				at, judged = now.Iteration, info.Name == s.Run.Schema.Quality
 				measured.Number, measured.Reason = &at, ""
 			} else if measured.Number == (*int64)(nil) {
 				measured.Reason = info.Absent
@@ -224,6 +226,12 @@ func describeQuality(s *profiles.Snapshot) Values {
 	}
 	if metrics > 0 {
 		v = slices.Insert(v, metrics, measured)
+	}
+	for id := range s.Run.Schema.Series {
+		info, now := &s.Run.Schema.Series[id], s.Series[id]
+		if now.Has && !info.Each && info.Group != "" && !info.Internal && !info.Neutral() && now.Iteration != at {
+			v = append(v, Value{Name: info.Name + "_iteration", Number: &now.Iteration})
+		}
 	}
 	return v
 }

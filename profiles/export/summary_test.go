@@ -390,6 +390,28 @@ func TestTheIterationOfAComparisonHasNoReason(t *testing.T) {
 	}
 }
 
+// The iteration is that in which the schema's quality was measured; what was measured in another has its own, and a metric
+// that gets better in neither direction is no quality.
+func TestTheIterationIsThatOfTheQuality(t *testing.T) {
+	s := whole(t)
+	schema := &s.Run.Schema
+	schema.Series = slices.Clone(schema.Series)
+	s.Series[prism.SeriesPSNR].Iteration, s.Series[prism.SeriesRMSE].Iteration = 97, 117
+	s.Series[prism.SeriesSSIM].Iteration = 97
+	schema.Series[prism.SeriesCoverage].Better = profiles.NoBetter
+	quality := Summarize(s, source()).Quality
+	for name, want := range map[string]int64{"iteration": 97, "rmse_percent_iteration": 117} {
+		if at, _ := quality.Of(name); at == nil || *at.(*int64) != want {
+			t.Errorf("%s is %v, want %d", name, at, want)
+		}
+	}
+	for _, name := range []string{"ssim_iteration", "psnr_db_iteration", "coverage"} {
+		if at, reason := quality.Of(name); at != nil {
+			t.Errorf("%s is %v, %s", name, at, reason)
+		}
+	}
+}
+
 func TestTheTrainersPatternExplainsItsHitRate(t *testing.T) {
 	s := whole(t)
 	m := Summarize(s, source()).Caches.Of("measurement")

@@ -458,6 +458,29 @@ func TestStepsGoOnBesideManyToggles(t *testing.T) {
 	}
 }
 
+// What was measured of an earlier step only once the loop was over, such as its last picture, is of that step.
+func TestWhatIsMeasuredAtTheEndIsOfItsStep(t *testing.T) {
+	r := followAs(t, strings.Replace(looptest.Greeting, `"each": true}]`, `"each": true}, {"name": "psnr_db", "better": "more", "group": "metrics"}, `+
+		`{"name": "val_acc", "better": "more", "group": "metrics"}]`, 1), time.Millisecond)
+	r.next(t)
+	r.stop()
+	last := int64(5000)
+	r.w.Step(looptest.Step{Step: last, Start: loop.Now(), Host: []int64{1000}, Series: []float64{0.5}})
+	r.w.EndEpoch(last-1, -1, 0, math.NaN(), 58)
+	r.w.EndEpoch(last, -1, 0, math.NaN(), math.NaN(), 0.75)
+	close(r.over)
+	for done := false; !done; {
+		var err error
+		if _, done, err = r.Next(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := r.a.Tick(time.Now())
+	if p, a := s.Series[1], s.Series[2]; p.Latest != 58 || p.Iteration != s.Index-2 || a.Latest != 0.75 || a.Iteration != s.Index-1 {
+		t.Errorf("after %d iterations: %+v, %+v", s.Index, p, a)
+	}
+}
+
 // What a loop declares late, in a greeting right after the first step that has it, is measured from that step on: also by
 // those who begin to watch afterwards.
 func TestALoopMeasuresMoreLater(t *testing.T) {

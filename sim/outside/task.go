@@ -72,9 +72,10 @@ type task struct {
 	memory  profiles.Memory
 	changed bool // memory, since the last step
 
-	ended     bool        // a unit, since the last step
-	late      bool        // values were logged after the loop's last step
-	ending    loop.Record // then: its end
+	ended     bool          // a unit, since the last step
+	ending    loop.Record   // then: its end
+	late      []loop.Record // what was measured of a step when there was none after it, but no unit's end
+	newest    int64         // the loop's number of its last step
 	unitBegan int64
 	last      profiles.Values
 	said      []profiles.LogEntry
@@ -451,8 +452,8 @@ func (t *task) take() {
 				Text: "the loop missed prismtop and took back what an experiment had switched", Refused: true})
 		}
 	case loop.EpochEnd:
-		if t.late = r.Unit < 0; t.late { // of no epoch: what was logged after the loop's last step
-			t.ending.Series = r.Series
+		if r.Unit < 0 {
+			t.late = append(t.late, *r)
 			break
 		}
 		t.ended, t.ending = true, *r
@@ -538,13 +539,15 @@ func (t *task) Iterate(ctx context.Context, it *profiles.Iteration) (out workloa
 			" of the loop came faster than they were read, and are missing", Refused: true})
 		t.lost = lost
 	}
-	newest := &step
-	if !ok {
-		newest = &t.ending // which may have what no step had
-	}
 	out = workload.Outcome{UnitEnded: t.ended, Measured: profiles.NoValues(), MemoryChanged: t.changed}
-	if ok || t.ended || t.late {
-		out.Grown = t.grow(ctx, newest)
+	switch {
+	case ok:
+		out.Grown = t.grow(ctx, &step)
+	case t.ended:
+		out.Grown = t.grow(ctx, &t.ending) // which may have what no step had
+	}
+	if !ok {
+		t.measureLate(ctx, &out)
 	}
 	if t.ended {
 		out.Result = t.unit()
@@ -554,8 +557,7 @@ func (t *task) Iterate(ctx context.Context, it *profiles.Iteration) (out workloa
 	out.Ranks = t.ranks.state()
 	if !ok {
 		out.NoIteration = true
-		if out.UnitEnded || t.late { // what was logged after the last step comes with no other
-			t.late = false
+		if out.UnitEnded { // what was logged after the last step comes with no other
 			t.measure(&t.ending, &out)
 		}
 		if waits, err := t.succeed(ctx, &out); waits || err != nil {
@@ -568,6 +570,7 @@ func (t *task) Iterate(ctx context.Context, it *profiles.Iteration) (out workloa
 		}
 		return out, err
 	}
+	t.newest = step.Step
 	t.fill(it, &step, &out)
 	return out, nil
 }
@@ -740,6 +743,20 @@ func (t *task) measure(r *loop.Record, out *workload.Outcome) {
 			}
 		}
 	}
+}
+
+// measureLate takes what was measured of earlier steps when there was none after them.
+func (t *task) measureLate(ctx context.Context, out *workload.Outcome) {
+	for i := range t.late {
+		r := &t.late[i]
+		out.Grown = cmp.Or(t.grow(ctx, r), out.Grown)
+		of := workload.Outcome{Measured: profiles.NoValues()}
+		if t.measure(r, &of); of.Measures {
+			out.Late = append(out.Late, profiles.Measurement{Iteration: min(0, r.Step-t.newest) - 1, Unit: r.Unit,
+				Values: of.Measured})
+		}
+	}
+	t.late = nil
 }
 
 // end says how the loop ended.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -96,6 +97,27 @@ func TestSummaryTellsTheRun(t *testing.T) {
 	}
 	if n := strings.Count(SummaryWithin(tuitest.Finished(), 0), "\n"); n > 30 {
 		t.Errorf("the summary is %d lines, more than a screen", n)
+	}
+}
+
+// A loop's own categories of memory are told, and a metric that gets better in neither direction is no quality.
+func TestSummaryOfALoop(t *testing.T) {
+	s := tuitest.Finished()
+	s.Run.Schema.Memory = []profiles.MemoryInfo{{Name: "parameters", Parameters: true}, {Name: "buffers"}}
+	s.Memory.Parts = [profiles.MaxMemory]int64{42_000}
+	s.Run.Schema.Series = slices.Clone(s.Run.Schema.Series)
+	title := ""
+	for i := range s.Run.Schema.Series {
+		if v := &s.Run.Schema.Series[i]; v.Name == "ssim" {
+			v.Better, title = profiles.NoBetter, v.Title+" "
+		}
+	}
+	got := SummaryWithin(s, 0)
+	if want := "memory       parameters 42.0 KB, caches "; !strings.Contains(got, want) {
+		t.Errorf("the summary lacks %q:\n%s", want, got)
+	}
+	if title == "" || strings.Contains(got, title) || !strings.Contains(got, "quality      PSNR") {
+		t.Errorf("the summary has %q:\n%s", title, got)
 	}
 }
 

@@ -172,7 +172,7 @@ func summariseSeries(line func(string, ...any), s *profiles.Snapshot) {
 		line("  loss         %s", strings.Join(losses, ", "))
 	}
 	for _, m := range words.MetricsOf(s) {
-		if v := s.Series[m.ID]; v.Has {
+		if v := s.Series[m.ID]; v.Has && !s.Run.Schema.Series[m.ID].Neutral() {
 			metrics = append(metrics, m.Title+" "+m.Format(v.Latest))
 		}
 	}
@@ -230,8 +230,9 @@ func summariseMemory(line func(string, ...any), s *profiles.Snapshot) {
 		return
 	}
 	text := ""
-	for i, info := range s.Run.Schema.Memory {
-		if info.Name == "weights" || info.Name == "activations" {
+	weights := slices.ContainsFunc(s.Run.Schema.Memory, func(m profiles.MemoryInfo) bool { return m.Name == "weights" })
+	for i, info := range s.Run.Schema.Memory { // a loop's own categories are all told
+		if info.Name == "weights" || info.Name == "activations" || !weights && m.Parts[i] > 0 {
 			text += info.Name + " " + unit.Size(m.Parts[i]) + ", "
 		}
 	}

@@ -30,7 +30,7 @@ __all__ = ["phase", "step", "steps", "epoch", "evaluation", "accumulates", "cach
 
 from prismtop_ring import (CACHES, CANCELLED, COMPILED, COSTS, DONE, EVALUATION, FIRST, FORMAT, LEASE_OVER, MEMORY, NONFINITE, NOT_UNDERSTOOD, NO_BLOCK, PARTLY, PICTURE,
                            PREPARING, READY, SCHEDULE_OVER, SETTLING, SKIPPED, SLOWED, STEP, STOPPED, TEXT, THIN, TRAINING, UNIT, ANSWER, FAILED, OVER, Ring,
-                           check_values, within)
+                           check_values, grey, identifier, series, within)
 
 now, thread = time.monotonic_ns, threading.get_ident
 MOST_PHASES, MOST_SERIES, MOST_CACHES, MOST_PICTURES, MOST_KNOBS = 16, 24, 8, 5, 64
@@ -47,8 +47,8 @@ FOUND = [("data", "waiting for the DataLoader"), ("prepare", "from the batch to 
 # All from F0 on do more than to end an interval.
 D0, D1, F1, B0, O0, O1, G, E1, F0, B1, E0, X = range(12)
 # What else goes into the list of moments, each with a value: F0 of a pass without gradients, B1 inside the optimizer's step, a batch, a loss,
-# items and place of a step, a logged value, flags, the end of a step and of prismtop's own work at a boundary, the beginning of an epoch.
-NO_GRAD, CLOSURE, BATCH, LOST, ITEMS, PLACE, LOGGED, FLAG, STEPPED, OWN, EPOCH = range(12, 23)
+# items and place of a step, a logged value, flags, the end of a step and of prismtop's own work at a boundary, the beginning of an epoch, a picture.
+NO_GRAD, CLOSURE, BATCH, LOST, ITEMS, PLACE, LOGGED, FLAG, STEPPED, OWN, EPOCH, PASSED = range(12, 24)
 ENTER, LEAVE = 32, 64  # of a declared phase: and its index
 LAG = 100_000_000  # records of short steps are published together, while the code for it is in the processor's caches
 MANY = 4096
@@ -116,6 +116,7 @@ class Loop:
         self.usual = self.dirty = self.logged = self.fresh = self.exhausted = self.pausing = self.timed = False
         self.warming, self.after, self.lease, self.early, self.began, self.watch, self.wanted = 2, {}, 0, NANS, {}, "all", "all"
         self.next_look = self.next_memory = self.stop_at = 0
+        self.newest, self.passed = {}, {}  # pictures that came too soon after another to be shown, and their steps
         self.clear(now())
         if self.guest is not None:
             self.guest.forget()
@@ -206,6 +207,8 @@ class Loop:
             elif code == EPOCH:
                 self.end_unit(self.mark, self.values)
                 self.told, self.fresh = value, value is not None
+            elif code == PASSED:
+                self.passed[value] = self.step
             elif code == PLACE:
                 self.source = self.received = value
             elif code < LEAVE:
@@ -341,9 +344,12 @@ class Loop:
         """An epoch is over; values are those logged since its last step. Whether there was one."""
         told = self.ring is not None and self.unit >= 0 and self.unit_steps > 0
         if told:
-            self.ring.put(UNIT, self.step - 1, t, [("ii", 48, self.unit, self.unit_steps), ("d", 56, self.unit_items), (f"{MOST_SERIES}d", 320, *values)])
+            self.tell(self.step - 1, self.unit, self.unit_steps, self.unit_items, values, t)
         self.unit_steps, self.unit_items, self.logged = 0, 0.0, self.logged and max(self.logged, 1 + told)  # 2: and told
         return told
+
+    def tell(self, step, unit, steps, items, values, t=None):
+        self.ring.put(UNIT, step, t or now(), [("ii", 48, unit, steps), ("d", 56, items), (f"{MOST_SERIES}d", 320, *values)])
 
     def between(self, t):
         """Everything that is not part of every boundary."""
@@ -422,12 +428,16 @@ class Loop:
         except Exception as e:
             self.say(f"{type(e).__name__}: {e}", 1)
 
-    def picture(self, name, pixels):
+    def picture(self, name, pixels, last=False):
         try:
             at = self.entry(self.pictures, MOST_PICTURES, name, lambda n: {"name": n, "live": n != "truth"})
             (when, generation), t = self.shown.get(at, (0, 0)), now()
-            if at < 0 or t - when < 500_000_000 or not self.ring.watched():
+            self.newest.pop(at, None)
+            if at < 0 or not self.ring.watched():
                 return
+            if t - when < 500_000_000 and not last:
+                self.newest[at] = name, pixels
+                return self.note(PASSED, at)
             self.shown[at] = t, generation + 1
             self.fold()
             values, width, height = grey(pixels)
@@ -442,7 +452,7 @@ class Loop:
                     raise ValueError(f"the truth is {shape[0]}x{shape[1]}, and the picture {name} {width}x{height}")
                 error = sum((a - b) ** 2 for a, b in zip(values, truth)) / len(truth)
                 self.log({"psnr_db": math.inf if error == 0 else 10 * math.log10(max(map(abs, truth)) ** 2 / error)})
-                self.picture("truth", self.truths[name])
+                self.picture("truth", self.truths[name], last)
         except Exception as e:
             self.say(f"{type(e).__name__}: {e}", 1)
 
@@ -647,9 +657,19 @@ class Loop:
         try:
             self.count()
             self.fold()
+            for at, (name, pixels) in list(self.newest.items()):
+                step, values, logged = self.passed[at], self.values[:], self.logged
+                earlier = step < self.step - 1
+                if earlier:
+                    self.values[:] = NANS
+                self.picture(name, pixels, True)
+                self.fold()
+                if earlier:  # what was compared is of that step, not of the last
+                    self.tell(step, -1, 0, 0.0, self.values)
+                    self.values[:], self.logged = values, logged
             over = self.exhausted if self.guest is None or self.explicit else self.guest.epoch_over()
             if not (over and self.end_unit(self.mark, self.values)) and self.logged == 1:  # of no epoch
-                self.ring.put(UNIT, self.step - 1, now(), [("ii", 48, -1, 0), (f"{MOST_SERIES}d", 320, *self.values)])
+                self.tell(self.step - 1, -1, 0, 0.0, self.values)
             if self.dirty:
                 self.greet()
             if self.device is not None:
@@ -806,14 +826,14 @@ def log(**values):
 
 
 def picture(name, array):
-    """Shows a picture (rows and columns; channels are averaged), at most twice a second and only while somebody watches.
-    One on a device is copied to the host, which waits for it."""
+    """Shows a picture (rows and columns; channels are averaged), at most twice a second and only while somebody watches; the
+    newest also at the program's end. One on a device is copied to the host, which waits for it."""
     if LOOP.ring is not None and LOOP.thread == thread():
         LOOP.picture(within(name), array)
 
 
 def compare(truth, name="reconstruction"):
-    """Compares the picture of that name with the truth from now on: the series psnr_db."""
+    """Compares the picture of that name with the truth where it is shown from now on: the series psnr_db."""
     LOOP.truths[within(name)] = truth
 
 
@@ -822,30 +842,6 @@ def __getattr__(name):
     if name not in ("lightning", "transformers", "accelerate", "keras"):
         raise AttributeError(f"module 'prismtop' has no attribute {name!r}")
     return getattr(importlib.import_module("prismtop_frameworks"), name)
-
-
-def series(name):
-    """What a logged value is, by its name."""
-    less, more = ("loss", "err", "mse", "mae", "rmse", "nll", "perplexity"), ("psnr", "acc", "ssim", "iou", "dice", "f1", "auc", "score", "reward")
-    better = "less" if any(w in name for w in less) else "more" if any(w in name for w in more) else ""
-    return {"name": name, "title": "PSNR" if name == "psnr_db" else name, "unit": "dB" if "psnr" in name else "MB" if name.endswith("_mb") else "", "better": better,
-            "group": "losses" if "loss" in name else "" if name.startswith("gpu_") else "metrics", "each": False}
-
-
-def identifier(text):
-    return "".join(c if c.isascii() and c.isalnum() else "_" for c in str(text).lower())[:32]
-
-
-def grey(array_):
-    """Pixels as float32 with width and height, from a tensor, an array of numpy's, or nested lists."""
-    if hasattr(array_, "detach"):
-        array_ = array_.detach().to("cpu").float()
-    while len(getattr(array_, "shape", ())) > 3:
-        array_ = array_[0]
-    if len(getattr(array_, "shape", ())) == 3:
-        array_ = array_.mean(0 if array_.shape[0] <= array_.shape[2] else 2)
-    rows = array_.tolist() if hasattr(array_, "tolist") else [list(row) for row in array_]
-    return array.array("f", [x for row in rows for x in row]), len(rows[0]), len(rows)
 
 
 class Ranges:

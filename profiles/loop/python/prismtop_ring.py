@@ -1,4 +1,5 @@
 """The file in shared memory through which a loop and prismtop talk, as FORMAT.md describes it: the loop's side, without PyTorch."""
+import array
 import mmap
 import os
 import struct
@@ -123,6 +124,30 @@ def started():
 def within(text, most=32):
     """Text of so many bytes at most, those of a name unless told, as a greeting may have it."""
     return str(text).encode("utf-8", "replace")[:most].decode("utf-8", "ignore")
+
+
+def series(name):
+    """What a logged value is, by its name."""
+    less, more = ("loss", "err", "mse", "mae", "rmse", "nll", "perplexity"), ("psnr", "acc", "ssim", "iou", "dice", "f1", "auc", "score", "reward")
+    better = "less" if any(w in name for w in less) else "more" if any(w in name for w in more) else ""
+    return {"name": name, "title": "PSNR" if name == "psnr_db" else name, "unit": "dB" if "psnr" in name else "MB" if name.endswith("_mb") else "", "better": better,
+            "group": "losses" if "loss" in name else "" if name.startswith("gpu_") else "metrics", "each": False}
+
+
+def identifier(text):
+    return "".join(c if c.isascii() and c.isalnum() else "_" for c in str(text).lower())[:32]
+
+
+def grey(array_):
+    """Pixels as float32 with width and height, from a tensor, an array of numpy's, or nested lists."""
+    if hasattr(array_, "detach"):
+        array_ = array_.detach().to("cpu").float()
+    while len(getattr(array_, "shape", ())) > 3:
+        array_ = array_[0]
+    if len(getattr(array_, "shape", ())) == 3:
+        array_ = array_.mean(0 if array_.shape[0] <= array_.shape[2] else 2)
+    rows = array_.tolist() if hasattr(array_, "tolist") else [list(row) for row in array_]
+    return array.array("f", [x for row in rows for x in row]), len(rows[0]), len(rows)
 
 
 def check_values(key, values, value, compared, price):

@@ -1168,6 +1168,28 @@ class Declared(Case):
         psnr = [s.series[1] for s in got["steps"] if not math.isnan(s.series[1])]
         self.assertAlmostEqual(psnr[0], 10 * math.log10(1 / 0.0625))
 
+    def test_the_newest_picture_is_compared_at_the_end(self):
+        for last in (7, 5):  # the step after which the last picture was passed, of eight: it is of the next, if there is one
+            self.prismtop.compare([[0.0, 1.0], [1.0, 0.0]])
+
+            def each(i):
+                if i >= 2:
+                    self.reader().beat(self.torch.elapsed)
+                if i - 2 <= last:
+                    self.prismtop.picture("reconstruction", [[0.0, 1 - 0.5 ** i], [1.0, 0.0]])
+            self.train(10, each=each)
+            self.loop.finish()
+            r = self.reader()
+            got = r.read()
+            at = [s["name"] for s in r.greeting()["series"]].index("psnr_db")
+            measured = [struct.unpack_from("<24d", raw, 320)[at] for raw in got[6]]
+            psnr = next(v for v in measured if not math.isnan(v))
+            self.assertAlmostEqual(psnr, 10 * math.log10(4 / 0.25 ** (last + 2)))
+            self.assertEqual(struct.unpack_from("<q", got[6][measured.index(psnr)], 16)[0], min(last + 1, 7))
+            self.assertEqual(self.loop.newest, {})
+            self.tearDown()
+            self.setUp()
+
     def test_a_wrong_value_is_a_line_and_not_the_end(self):
         self.train(10, each=lambda i: self.prismtop.log(a="no number"))
         got = self.reader().read()
