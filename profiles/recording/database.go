@@ -123,6 +123,7 @@ func (d *Database) open(ctx context.Context) (err error) {
 // Take adds an event.
 func (d *Database) Take(e *profiles.Event) {
 	if b, ok := e.Body.(*profiles.Iteration); ok {
+		d.iterated = true
 		d.part = append(d.part, *b)
 		d.at = max(d.at, sinceBegan(d.startedAt)+time.Duration(b.Start+b.Total))
 		return

@@ -28,11 +28,13 @@ func TestADatabaseCanBeQueried(t *testing.T) {
 		Processors: machine.Reading(12), GPUs: []machine.GPUSensors{{Name: "A", Power: machine.Reading(73.25), Temperature: machine.Missing("lost"), Throttle: []string{"idle", "power limit"}}},
 	}})
 	take(3*time.Second, &profiles.Memory{Device: profiles.DeviceMemory{Device: "GPU-1", Allocated: 100, Context: 50, Pinned: 7}})
+	take(3*time.Second, &profiles.UnitResult{Unit: 1, Iterations: 12}) // before the checkpoint that it goes on from
 	it := prismtest.Progressive()
 	for ; it.Index < 3000; it.Index++ {
 		it.Start, it.Total = it.Index*1e6, 1e6+it.Index%1000
 		d.Take(&profiles.Event{Body: &it})
 	}
+	take(7*time.Second, &profiles.UnitResult{Unit: 2, Iterations: 34})
 	s := profiles.Snapshot{Run: info, State: profiles.Running, Index: 3000}
 	for i, confounded := range []string{"", "sample advanced 9 → 10"} {
 		s.Effects = append(s.Effects, profiles.Effect{Change: profiles.Change{Key: "amp", Before: "off", After: "bf16", Iteration: int64(100 * (i + 1))}, Enough: true, Confounded: confounded,
@@ -81,6 +83,7 @@ func TestADatabaseCanBeQueried(t *testing.T) {
 		"SELECT value || ' ' || origin FROM settings WHERE key = 'amp'":                     "off flag --amp",
 		"SELECT better FROM metrics WHERE name = 'psnr_db'":                                 "more",
 		"SELECT unit FROM metrics WHERE name = 'forward_ms'":                                "ms",
+		"SELECT group_concat(unit || ' ' || iterations) FROM units":                         "2 34",
 		"SELECT sum(last - first + 1) FROM blocks":                                          "3000",
 		"SELECT max(max_ms) FROM blocks":                                                    "1.001",
 		"SELECT summary ->> '$.series.loss_new[1]' FROM blocks LIMIT 1":                     "0.25",

@@ -30,13 +30,14 @@ type tabulator struct {
 	startedAt float64                          // seconds since the recording began
 	start     int                              // −1 before the first
 	begun     bool                             // a start was written
+	iterated  bool                             // an iteration of the start came
 	origins   func(start int) settings.Origins // of the settings of a start; nil for a restart
 }
 
 // begin writes a start of the run.
 func (x *tabulator) begin(t *inserts, b *profiles.Begin, at float64) {
 	x.start++
-	x.begun, x.startedAt, x.schema = true, at, b.Info.Schema
+	x.begun, x.iterated, x.startedAt, x.schema = true, false, at, b.Info.Schema
 	i := &b.Info
 	t.run(insertStart, x.start, at, i.Schema.Workload, i.Object, i.Device, i.Kernels, i.GPUReason,
 		int64(i.Seed), i.Parameters, i.Units, max(i.Passes, 1), i.Schema.Unit.One, i.Schema.Quality)
@@ -104,6 +105,9 @@ func (x *tabulator) tabulate(t *inserts, body profiles.Body, at float64) {
 			}
 		}
 	case *profiles.UnitResult:
+		if !x.iterated { // it ended before the checkpoint that the start goes on from
+			return
+		}
 		t.run(insertUnit, x.start, b.Unit, b.Iterations, b.Converged, b.Loss, measured(b.Reached), b.Threshold,
 			b.Elapsed.Seconds(), at)
 	case *profiles.Note:

@@ -30,11 +30,13 @@ type Writer struct {
 	header string // of iterations, empty before it is written
 	begun  bool
 	start  int64 // of the run, from 0
-	first  time.Time
-	shift  time.Duration // from first to the newest Begin
-	schema profiles.Schema
-	whole  *profiles.Schema
-	kinds  []string // their names, quoted
+	// resumed is the number of iterations before the start's checkpoint, 0 without one.
+	resumed int64
+	first   time.Time
+	shift   time.Duration // from first to the newest Begin
+	schema  profiles.Schema
+	whole   *profiles.Schema
+	kinds   []string // their names, quoted
 
 	// The newest iteration waits for the values measured after it.
 	pending profiles.Iteration
@@ -103,7 +105,7 @@ func (w *Writer) Take(e *profiles.Event) {
 // next is the index of the next iteration.
 func (w *Writer) next() int64 {
 	if !w.waits {
-		return 0
+		return w.resumed
 	}
 	return w.pending.Index + 1
 }
@@ -125,6 +127,7 @@ func (w *Writer) begin(b *profiles.Begin, at time.Time) {
 		w.keep(fmt.Errorf("the columns of the run changed with its workload %q at a restart", b.Info.Schema.Workload))
 	}
 	w.start++
+	w.resumed = b.Info.Resumed
 	w.shift, w.schema = at.Sub(w.first), *schema
 	w.kinds = w.kinds[:0]
 	for _, k := range w.schema.Kinds {
@@ -132,7 +135,7 @@ func (w *Writer) begin(b *profiles.Begin, at time.Time) {
 	}
 	for i := range b.Settings.Keys() {
 		key := b.Settings.Keys()[i].Name
-		w.event(w.shift, 0, -1, "setting", key, "", b.Settings.Get(key))
+		w.event(w.shift, w.resumed, -1, "setting", key, "", b.Settings.Get(key))
 	}
 }
 
@@ -185,8 +188,12 @@ func (w *Writer) measured(m *profiles.Measurement, at time.Duration) {
 	}
 }
 
-// result adds the rows of the end of a unit of work.
+// result adds the rows of the end of a unit of work. A resumed start repeats, before its first iteration, the results
+// of units that ended before its checkpoint: they are no rows of it.
 func (w *Writer) result(r *profiles.UnitResult, at time.Duration) {
+	if !w.waits {
+		return
+	}
 	row := func(name, value string) { w.event(at, w.next()-1, r.Unit, "result", name, "", value) }
 	row("converged", strconv.FormatBool(r.Converged))
 	row("iterations", strconv.Itoa(int(r.Iterations)))

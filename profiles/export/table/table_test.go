@@ -153,6 +153,35 @@ func TestChangesHaveWhatHappenedBetweenIterations(t *testing.T) {
 	}
 }
 
+// A resumed start has the results of the units that ended in it, and begins at its checkpoint.
+func TestAResumedStartHasNothingFromBeforeIt(t *testing.T) {
+	var events []profiles.Event
+	for _, e := range exporttest.Events() {
+		switch b := e.Body.(type) {
+		case *profiles.Begin:
+			begin := *b
+			begin.Info.Resumed = 40
+			events = append(events, profiles.Event{At: e.At, Body: &begin}, profiles.Event{At: e.At, Body: &profiles.UnitResult{}})
+			continue
+		case *profiles.Iteration:
+			it := *b
+			it.Index += 40
+			e.Body = &it
+		}
+		events = append(events, e)
+	}
+	_, text := written(t, events)
+	all := read(t, text)
+	if got := all.of("result", "converged"); len(got) != exporttest.Starts*2 || got[0]["iteration"] != "48" {
+		t.Errorf("results: %q", got)
+	}
+	for _, row := range append(all.of("setting", "image"), all.of("state", "running")...) {
+		if row["iteration"] != "40" {
+			t.Errorf("before the first iteration: %q", row)
+		}
+	}
+}
+
 // Tables have a header whatever came: a program that reads them needs it.
 func TestTablesWithoutARunHaveAHeader(t *testing.T) {
 	for name, events := range map[string][]profiles.Event{"nothing": nil, "no start": exporttest.Events()[1:5]} {
