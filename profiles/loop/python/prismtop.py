@@ -436,7 +436,7 @@ class Loop:
             if at < 0 or not self.ring.watched():
                 return
             if t - when < 500_000_000 and not last:
-                self.newest[at] = name, pixels
+                self.newest[at] = name, pixels.detach() if hasattr(pixels, "detach") else pixels  # without the graph that it would keep
                 return self.note(PASSED, at)
             self.shown[at] = t, generation + 1
             self.fold()
