@@ -43,6 +43,9 @@ def unseen(error):
         error = error.__cause__ or error.__context__
 
 
+NAMED = "_prismtop"  # attribute of a DataLoader's iterator: its number
+
+
 def batches(iterator):
     """How many batches an iterator of a DataLoader has; None if it does not know."""
     try:
@@ -106,7 +109,7 @@ class Guest:
         """For a child of fork: it may train a model of its own."""
         self.roots.clear()
         self.loaders, self.undo_discovery, self.searches, self.until = {}, None, 0, -1
-        self.lengths = {}  # of the DataLoaders' iterators, in batches, as far as they are known
+        self.made, self.lengths = 0, {}  # of the DataLoaders' iterators, in batches, as far as they are known
         self.leader, self.counts, self.optimizers, self.taken, self.foreign, self.newest = 0, {}, [], 0, 0, 0
         self.depth, self.in_step, self.scaled, self.scaler, self.compiled, self.extra = 0, False, None, None, 0, None
         self.lost_inside = False  # the loss of the closure's first pass is known
@@ -506,7 +509,7 @@ class Guest:
                     self.exhausted(iterator)
                     raise
                 try:
-                    t, n, key = now(), iterator._num_yielded, id(iterator)
+                    t, n, key = now(), iterator._num_yielded, getattr(iterator, NAMED, 0)
                     whole, full, items, _ = self.whole
                     add((D1, t, BATCH, (items if whole == key and 1 < n <= full else self.items(batch, iterator), key, n)))
                 except Exception as e:
@@ -522,7 +525,7 @@ class Guest:
                 raise
             loop.event(D1)
             try:
-                loop.note(BATCH, (self.items(batch, iterator), id(iterator), iterator._num_yielded))
+                loop.note(BATCH, (self.items(batch, iterator), getattr(iterator, NAMED, 0), iterator._num_yielded))
             except Exception as e:
                 loop.stop(e)
             return batch
@@ -534,11 +537,13 @@ class Guest:
             try:
                 if self.mine():
                     if len(self.loaders) > 16:
-                        self.loaders.clear()
-                        self.lengths.clear()
-                    self.lengths[id(iterator)] = batches(iterator)
-                    self.loaders[id(iterator)] = weakref.ref(loader), weakref.ref(iterator)
-                    self.whole = id(iterator), -self.full(loader), float(loader.batch_size or 0), weakref.ref(iterator, self.ended)
+                        for key in [key for key in self.loaders if key != self.loop.epoch][:8]:
+                            del self.loaders[key], self.lengths[key]
+                    self.made += 1
+                    setattr(iterator, NAMED, self.made)  # an id may be that of one before
+                    self.lengths[self.made] = batches(iterator)
+                    self.loaders[self.made] = weakref.ref(loader), weakref.ref(iterator)
+                    self.whole = self.made, -self.full(loader), float(loader.batch_size or 0), weakref.ref(iterator, self.ended)
             except Exception as e:
                 self.loop.stop(e)
             return iterator
@@ -546,7 +551,7 @@ class Guest:
 
     def exhausted(self, iterator):
         self.loop.event(X)
-        self.lengths[id(iterator)] = getattr(iterator, "_num_yielded", None)
+        self.lengths[getattr(iterator, NAMED, 0)] = getattr(iterator, "_num_yielded", None)
 
     def epoch_over(self):
         """Whether the newest step had the last batch of its DataLoader: a trainer that knows their number never asks for more, and one that fetches
@@ -569,7 +574,7 @@ class Guest:
         """The number of items in a batch. A tensor's shape, asked cold, takes longer than all else here: of equal batches only the first is asked."""
         whole, full, items, end = self.whole
         n = size(batch)
-        if full < 0 and iterator._num_yielded == 1 and n == items and whole == id(iterator):
+        if full < 0 and iterator._num_yielded == 1 and n == items and whole == getattr(iterator, NAMED, 0):
             self.whole = whole, -full, items, end
         return n
 

@@ -233,6 +233,9 @@ const turnOf = 8
 // prepareWithin is how long a program has until its first iteration is recorded.
 const prepareWithin = time.Minute
 
+// endWithin is how long a program has to end in order.
+const endWithin = 20 * time.Second
+
 // alternate lets the programs run by turns. The schedule is that of the rounds that are over, also after an error.
 func (c *comparing) alternate(ctx context.Context, running [2]*process, rounds int) (schedule []compare.Quartet,
 	err error) {

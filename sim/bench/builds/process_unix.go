@@ -101,9 +101,6 @@ func (p *process) failure(err error) error {
 	return fmt.Errorf("%s: %w: %s", p.Name, err, lines[len(lines)-1])
 }
 
-// endWithin is how long a program has to end in order.
-const endWithin = 20 * time.Second
-
 // finish ends the program in order, so that its recording is whole.
 func (p *process) finish(ctx context.Context) error {
 	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGINT) // what it started is ended by it

@@ -1003,12 +1003,11 @@ class Declared(Case):
         opt = torch.optim.Optimizer(net.parameters(), 50)
         loader = torch.utils.data.DataLoader(10, 16, 10)
         for _ in range(3):
-            other = iter(torch.utils.data.DataLoader(2, 16, 10))  # before: it must not lie where the loader's was
             for _ in of(loader):
                 net(torch.Tensor())
                 torch.Tensor(1.0).backward()
                 opt.step()
-            for _ in other:  # which is exhausted
+            for _ in torch.utils.data.DataLoader(2, 16, 10):  # which is exhausted
                 pass
         self.loop.finish()
         return [struct.unpack_from("<i", raw, 48)[0] for raw in self.reader().read()[6]]
