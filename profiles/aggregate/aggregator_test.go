@@ -170,8 +170,8 @@ func TestTheRecentWindowHoldsOneSetOfSettings(t *testing.T) {
 	}
 }
 
-// The blocks of a comparison follow one another so fast that their warm-up would often leave the screen without times:
-// those of the block before stay until there are newer ones.
+// Blocks of a comparison are so short that their warm-up would often leave the screen without times:
+// they keep those of the block before until newer ones come.
 func TestBlocksOfAComparisonLeaveNoGaps(t *testing.T) {
 	r := newRig()
 	r.start()
