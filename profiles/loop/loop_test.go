@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -42,6 +43,39 @@ func TestTheNextStepsBeginning(t *testing.T) {
 	r.Skip()
 	if got := r.Began(); got != 85 {
 		t.Errorf("the third step began at %d, not 85", got)
+	}
+}
+
+// A record of several steps is read as a record of each, and a reader that skips it goes on where its last step ended.
+func TestStepsOfOneRecord(t *testing.T) {
+	w := looptest.Create(t, t.TempDir(), 0)
+	r, late := open(t, w.Path), open(t, w.Path)
+	others, items := []int64{5, 0, 7, 1, 2, 900}, []int64{16, 16, 16, 16, 16, 3}
+	step, start := int64(40), int64(1000)
+	for n := len(others); n > 0; n-- {
+		w.Steps(looptest.Step{Step: step, Start: start, Generation: 5, Unit: 3, InUnit: int32(step)}, others[:n], items)
+		late.Skip()
+		var rec loop.Record
+		for i := range n {
+			rec = loop.Record{Kind: loop.Line, Flags: loop.Skipped, Spent: 9, Series: [loop.MaxSeries]float64{1, 2, 3}, Device: [loop.MaxPhases]int64{4}}
+			if !r.Next(&rec) {
+				t.Fatalf("%d of %d steps", i, n)
+			}
+			host := [loop.MaxPhases]int64{1, 2, 3, 4, 5, 6, 7, others[i]}
+			if rec.Kind != loop.Step || rec.Step != step || rec.Start != start || rec.Total != 28+others[i] || rec.Host != host ||
+				rec.Device[0] != -1 || rec.Device[15] != -1 || rec.Series[0] != float64(i) || !math.IsNaN(rec.Series[1]) || rec.Items != float64(items[i]) ||
+				rec.Unit != 3 || rec.InUnit != int32(step) || rec.Flags != 0 || rec.Forward != 1 || rec.Backward != 1 || rec.Spent != 0 ||
+				rec.Generation != 5 || rec.Block != loop.NoBlock {
+				t.Fatalf("step %d of %d: %+v", i, n, rec)
+			}
+			step, start = step+1, start+rec.Total
+		}
+		if r.Next(&rec) {
+			t.Fatalf("after %d steps: %+v", n, rec)
+		}
+		if late.Began() != start {
+			t.Errorf("after %d steps the next began at %d, not %d", n, late.Began(), start)
+		}
 	}
 }
 
@@ -157,7 +191,7 @@ func TestSettingsAreAnswered(t *testing.T) {
 func TestWhatIsNoRingIsRefused(t *testing.T) {
 	for want, spoil := range map[string]func(w *looptest.Writer) string{
 		"still being made": func(w *looptest.Writer) string { w.At(0, make([]byte, 8)); return w.Path },
-		"format 2":         func(w *looptest.Writer) string { w.At(8, []byte{2}); return w.Path },
+		"format 1":         func(w *looptest.Writer) string { w.At(8, []byte{1}); return w.Path },
 		"320 bytes":        func(w *looptest.Writer) string { w.At(12, []byte{64, 1}); return w.Path },
 		"process 0":        func(w *looptest.Writer) string { w.At(20, make([]byte, 4)); return w.Path },
 		"others cannot":    func(w *looptest.Writer) string { _ = os.Chmod(w.Path, 0o644); return w.Path },
@@ -174,7 +208,7 @@ func TestWhatIsNoRingIsRefused(t *testing.T) {
 		}
 	}
 	for what, change := range map[string][2]string{
-		"no phase": {`"phases": [`, `"phases": [], "x": [`}, "format 9": {`"format": 1`, `"format": 9`}, "is there twice": {`"forward"`, `"data"`},
+		"no phase": {`"phases": [`, `"phases": [], "x": [`}, "format 9": {`"format": 2`, `"format": 9`}, "is there twice": {`"forward"`, `"data"`},
 		`must be one of 3 values`: {`"value": "off", "help"`, `"value": "offf", "help"`}, "none of its values": {`["off", "bf16"],
             "refused"`, `["off", "x"], "refused"`},
 		"must have 1 to 32 bytes": {`"gc"`, `"` + strings.Repeat("g", 40) + `"`}, "cannot unmarshal": {`"knobs": [`, `"knobs": 3, "y": [`},
@@ -274,7 +308,7 @@ func TestAProgramWithoutARingIsFound(t *testing.T) {
 
 // A file of any contents ends no reader.
 func FuzzRing(f *testing.F) {
-	f.Add([]byte{}, []byte{}, uint64(3), []byte(`{"format": 1}`))
+	f.Add([]byte{}, []byte{}, uint64(3), []byte(`{"format": 2}`))
 	f.Add([]byte("PRSMLOOP\x01\x00\x00\x00\x40\x02\x00\x00\x00\x10\x00\x00\x01\x10"), []byte{1, 0, 0, 0, 0, 0, 0, 0, 1}, uint64(1)<<63, []byte(looptest.Greeting))
 	f.Fuzz(func(t *testing.T, head, slot []byte, written uint64, greeting []byte) {
 		w := looptest.Create(t, t.TempDir(), 0)

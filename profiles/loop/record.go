@@ -29,6 +29,7 @@ const (
 	LayerTimes // of one module
 	Picture    // was written beside the ring
 	Costs      // of what a cache computed
+	Steps      // several, which Next gives one by one as records of kind Step
 )
 
 // Flags of a step.
@@ -114,8 +115,19 @@ type Record struct {
 	FileGeneration uint32
 }
 
-// decode reads a record, and reports whether its kind is known.
-func (r *Record) decode(b []byte) bool {
+// mostSteps is how many steps a record has at most.
+const mostSteps = 6
+
+// parts returns how many records Next gives of one.
+func parts(b []byte) int {
+	if RecordKind(b[8]) == Steps {
+		return min(max(int(b[9]), 1), mostSteps)
+	}
+	return 1
+}
+
+// decode reads a part of a record, counted from 0, and reports whether its kind is known.
+func (r *Record) decode(b []byte, part int) bool {
 	le := binary.LittleEndian
 	i64 := func(at int) int64 { return int64(le.Uint64(b[at:])) }
 	u32 := func(at int) uint32 { return le.Uint32(b[at:]) }
@@ -137,6 +149,8 @@ func (r *Record) decode(b []byte) bool {
 		for i := range MaxSeries {
 			r.Series[i] = f64(320 + 8*i)
 		}
+	case Steps:
+		r.oneOf(b, part)
 	case Caches:
 		for i := range MaxCaches {
 			at := 64 + 56*i
@@ -172,3 +186,38 @@ func (r *Record) decode(b []byte) bool {
 	}
 	return true
 }
+
+// oneOf reads a step of a record that has several, counted from 0: it has no flags, and no series but the loss.
+func (r *Record) oneOf(b []byte, part int) {
+	const first, length, moments = 64, 80, 8
+	le := binary.LittleEndian
+	i64 := func(at int) int64 { return int64(le.Uint64(b[at:])) }
+	at := first + part*length
+	if r.Spent = 0; part > 0 {
+		r.Start = i64(at - length + 8*(moments-1)) // where the step before ended
+	} else {
+		r.Spent = i64(32)
+	}
+	r.Kind, r.Step, r.StepKind, r.Flags, r.Forward, r.Backward = Step, r.Step+int64(part), 0, 0, 1, 1
+	r.Generation, r.Block = le.Uint32(b[40:]), le.Uint32(b[44:])
+	r.Unit, r.InUnit = int32(le.Uint32(b[48:])), int32(le.Uint32(b[52:]))+int32(part)
+	r.Items = math.Float64frombits(le.Uint64(b[at+8*moments+8:]))
+	for i := range r.Series {
+		r.Series[i] = math.NaN()
+	}
+	r.Series[0] = math.Float64frombits(le.Uint64(b[at+8*moments:]))
+	r.Host, r.Device = [MaxPhases]int64{}, unmeasured
+	for i := range moments - 1 { // data, prepare, forward, loss, backward, clip, optimizer
+		r.Host[i] = i64(at+8*i+8) - i64(at+8*i)
+	}
+	r.Host[moments-1] = i64(at) - r.Start // other
+	r.Total = i64(at+8*(moments-1)) - r.Start
+}
+
+// unmeasured are the times of a device that was not timed.
+var unmeasured = func() (none [MaxPhases]int64) {
+	for i := range none {
+		none[i] = -1
+	}
+	return none
+}()

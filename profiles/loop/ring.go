@@ -20,7 +20,7 @@ import (
 // The layout of a ring: see FORMAT.md.
 const (
 	magic   = "PRSMLOOP"
-	format  = 1
+	format  = 2
 	size    = 576  // bytes of a record
 	slots   = 4096 // records
 	records = 65536
@@ -65,6 +65,7 @@ type Ring struct {
 
 	block       [batch * size]byte
 	have, taken int // records in block
+	part        int // of the record that is taken next: how many of its steps were
 
 	greeting uint64 // generation of the newest
 	settings uint64 // likewise
@@ -161,7 +162,7 @@ func (r *Ring) Began() int64 {
 		return int64(r.word(atBegan))
 	}
 	_, err := r.file.ReadAt(b[:], records+int64((r.next-2)%slots)*size)
-	if err != nil || !whole(b[:], r.next-1) || !before.decode(b[:]) {
+	if err != nil || !whole(b[:], r.next-1) || !before.decode(b[:], parts(b[:])-1) {
 		return 0
 	}
 	if before.Kind == Step {
@@ -177,7 +178,7 @@ func whole(b []byte, number uint64) bool {
 }
 
 // Skip leaves out all records so far.
-func (r *Ring) Skip() { r.next, r.have, r.taken = r.Written()+1, 0, 0 }
+func (r *Ring) Skip() { r.next, r.have, r.taken, r.part = r.Written()+1, 0, 0, 0 }
 
 // Greeting returns the newest greeting if it is newer than the one returned before, else nil: also while it is being
 // written. An error says why it makes no sense; it is not returned again.
@@ -275,8 +276,11 @@ const tornPatience = 1000
 // Next reads the next record into rec, and reports whether there is one. It never waits.
 func (r *Ring) Next(rec *Record) bool {
 	if r.taken < r.have {
-		r.taken++
-		return rec.decode(r.block[(r.taken-1)*size:r.taken*size]) || r.Next(rec)
+		b, part := r.block[r.taken*size:(r.taken+1)*size], r.part
+		if r.part++; r.part == parts(b) {
+			r.taken, r.part = r.taken+1, 0
+		}
+		return rec.decode(b, part) || r.Next(rec)
 	}
 	for {
 		written := r.Written()

@@ -63,7 +63,7 @@ func CreateRank(t testing.TB, folder string, pid, rank, world int) *Writer {
 	t.Cleanup(func() { f.Close() })
 	w := &Writer{Path: path, file: f}
 	head := make([]byte, 64)
-	for at, v := range map[int]uint32{8: 1, 12: size, 16: slots, 20: uint32(pid), 40: uint32(rank), 44: uint32(world)} {
+	for at, v := range map[int]uint32{8: 2, 12: size, 16: slots, 20: uint32(pid), 40: uint32(rank), 44: uint32(world)} {
 		binary.LittleEndian.PutUint32(head[at:], v)
 	}
 	binary.LittleEndian.PutUint64(head[32:], uint64(machine.Started(pid)))
@@ -147,6 +147,28 @@ func (w *Writer) Step(s Step) {
 			v = s.Series[i]
 		}
 		binary.LittleEndian.PutUint64(b[320+8*i:], math.Float64bits(v))
+	}
+	w.Publish(b)
+}
+
+// Steps publishes several steps in one record, each of whose seven phases but the last takes as many ns as its number
+// counted from 1, after so many ns of the last, and has so many items and its place as its loss.
+func (w *Writer) Steps(first Step, others, items []int64) {
+	b := Record(loop.Steps, first.Step, first.Start)
+	b[9] = byte(len(others))
+	binary.LittleEndian.PutUint32(b[40:], first.Generation)
+	binary.LittleEndian.PutUint32(b[44:], first.Block-1)
+	binary.LittleEndian.PutUint32(b[48:], uint32(first.Unit))
+	binary.LittleEndian.PutUint32(b[52:], uint32(first.InUnit))
+	t := first.Start
+	for i := range others {
+		t += others[i]
+		for j := range 8 {
+			t += int64(j)
+			binary.LittleEndian.PutUint64(b[64+80*i+8*j:], uint64(t))
+		}
+		binary.LittleEndian.PutUint64(b[128+80*i:], math.Float64bits(float64(i)))
+		binary.LittleEndian.PutUint64(b[136+80*i:], math.Float64bits(float64(items[i])))
 	}
 	w.Publish(b)
 }
@@ -240,7 +262,7 @@ func (w *Writer) Beat() int64 {
 }
 
 // Greeting is that of the loop of Train.
-const Greeting = `{"format": 1, "script": "train.py", "argv": ["train.py"], "directory": "/tmp",
+const Greeting = `{"format": 2, "script": "train.py", "argv": ["train.py"], "directory": "/tmp",
  "python": "3.13.1", "torch": "2.9.1", "device": "cpu", "threads": 1, "models": [{"class": "Net", "parameters": 1234}], "parameters": 1234,
  "optimizers": ["AdamW"], "clock": "host", "unit": {"one": "epoch", "many": "epochs", "total": 0}, "item": {"one": "image", "many": "images"},
  "kinds": [{"name": "step"}, {"name": "step with evaluation", "aside": true}],

@@ -16,13 +16,14 @@ import threading
 import time
 import weakref
 
-from prismtop import B0, B1, BATCH, CLOSURE, D0, D1, E0, E1, ENTER, F0, F1, FLAG, LEAVE, LOST, MANY, MOST_PHASES, NO_GRAD, O0, O1, OTHER, OWN, RECORD, STEPPED, X, ZEROS, size
-from prismtop_ring import GIVEN_UP, SKIPPED, STEP
+from prismtop import B0, B1, BATCH, CLOSURE, D0, D1, E0, E1, ENTER, F0, F1, FLAG, LEAVE, LOST, MANY, MOST_PHASES, NO_GRAD, O0, O1, OTHER, OWN, STEPPED, X, ZEROS, size
+from prismtop_ring import GIVEN_UP, RUN, SKIPPED
 
 now = time.monotonic_ns
 thread = threading.get_ident
 HERE = os.path.dirname(os.path.abspath(__file__))
 PLAIN = [D0, D1, BATCH, F0, F1, B0, B1, O0, O1, LOST, STEPPED]  # what the short way notes of a step
+RUNS = [(n, PLAIN * n, struct.Struct("<BBHIqqqIIIIq" + n * "8q2d").pack_into) for n in (6, 1)]  # so many such steps go into a record
 BACKWARD = ("tensors", "grad_tensors", "retain_graph", "create_graph", "grad_variables", "inputs")  # parameters of torch.autograd.backward since 2.0
 
 
@@ -381,7 +382,7 @@ class Guest:
             self.discover(step + 2)
 
     def plain(self, m, at):
-        """Takes moments apart as Loop.fold does, as long as they are those of steps like nearly all, which takes a third of the time. Where it ends."""
+        """Takes moments apart as Loop.fold does, as long as they are those of steps like nearly all: the reader makes phases of them. Where it ends."""
         loop, ring = self.loop, self.loop.ring
         if ring is None or loop.device is not None or loop.mark != loop.start or loop.last != O1 or loop.inside or loop.flags or loop.batch_items or loop.logged or \
                 loop.warm or loop.plan or loop.told is not None or loop.unit < 0 or loop.step <= 32 or loop.watch != "all":
@@ -389,18 +390,22 @@ class Guest:
         if m[at:at + 1] == [OWN]:
             loop.cut(OTHER, m[at + 1])
             loop.spent, at = m[at + 1] - loop.start, at + 2
-        epoch, last, publish, record, q, d, begun = loop.epoch, loop.place, ring.publish, ring.scratch, ring.q, ring.d, at
-        generation, block, unit, count, step, start, q[64] = loop.generation, loop.block, loop.unit, loop.unit_steps, loop.step, loop.start, loop.spent
-        while m[at:at + 22:2] == PLAIN:
-            d0, d1, (items, source, place), f0, f1, b0, b1, o0, o1, loss, _ = m[at + 1:at + 22:2]
-            if source != epoch or place < last or loss - loss != 0:
-                break
-            RECORD(record, 8, STEP, 0, 0, 1, 1, step, start, o1 - start, generation, block, unit, count, items,
-                   d1 - d0, f0 - d1, f1 - f0, b0 - f1, b1 - b0, o0 - b1, o1 - o0, d0 - start, 0, 0, 0, 0, 0, 0, 0, 0)
-            d[40] = loss
-            publish(record)
-            loop.unit_items += items
-            count, q[64], last, start, step, at = count + 1, 0, place, o1, step + 1, at + 22
+        epoch, last, publish, record, begun = loop.epoch, loop.place, ring.publish, ring.other, at
+        generation, block, unit, count, step, start, spent = loop.generation, loop.block, loop.unit, loop.unit_steps, loop.step, loop.start, loop.spent
+        for n, alike, pack in RUNS:
+            while m[at:at + 22 * n:2] == alike:
+                end = at + 22 * n
+                items, sources, places = zip(*m[at + 5:end:22])
+                values = m[at + 1:end:2]
+                del values[2::11]
+                values[9::10] = items
+                total = sum(values[8::10])
+                if sources.count(epoch) < n or not last <= places[0] <= places[-1] or total - total != 0:
+                    break
+                pack(record, 8, RUN, n, 0, 0, step, start, spent, generation, block, unit, count, 0, *values)
+                publish(record)
+                loop.unit_items += sum(items)
+                count, spent, last, start, step, at = count + n, 0, places[-1], values[-3], step + n, end
         if at > begun:
             loop.clear(start)
             loop.step, loop.unit_steps, loop.place, loop.blind, loop.exhausted = step, count, last, 0, False

@@ -1,6 +1,7 @@
 """A reader of rings for the tests: what prismtop does in Go."""
 import collections
 import json
+import math
 import mmap
 import os
 import struct
@@ -76,6 +77,15 @@ class Reader:
                 got["steps"].append(Step(number, what, flags, passes, backwards, step, start, total, generation, block, unit, place,
                                          struct.unpack_from("<d", raw, 56)[0], struct.unpack_from("<16q", raw, 64), struct.unpack_from("<16q", raw, 192),
                                          struct.unpack_from("<24d", raw, 320), struct.unpack_from("<q", raw, 512)[0]))
+            elif kind == 11:
+                number, = struct.unpack_from("<Q", raw)
+                step, start, own, generation, block, unit, place = struct.unpack_from("<qqqIIii", raw, 16)
+                for i in range(raw[9]):
+                    d0, d1, f0, f1, b0, b1, o0, o1, loss, items = struct.unpack_from("<8q2d", raw, 64 + 80 * i)
+                    host = (d1 - d0, f0 - d1, f1 - f0, b0 - f1, b1 - b0, o0 - b1, o1 - o0, d0 - start) + (0,) * 8
+                    got["steps"].append(Step(number, 0, 0, 1, 1, step + i, start, o1 - start, generation, block, unit, place + i, items, host, (-1,) * 16,
+                                             (loss,) + (math.nan,) * 23, own))
+                    start, own = o1, 0
             elif kind == 4:
                 length, = struct.unpack_from("<I", raw, 48)
                 got["texts"].append((struct.unpack_from("<q", raw, 32)[0], raw[64:64 + length].decode()))

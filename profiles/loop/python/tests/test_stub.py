@@ -375,7 +375,7 @@ class TheShortWay(Case):
                     second.step()
                     self.loop.fold()
                 torch.advance(n % 19)
-        return [repr(s) for s in self.steps()]
+        return [repr(s._replace(number=0)) for s in self.steps()]  # several may have come in one record
 
     def test_plain_steps_become_the_records_that_any_step_would(self):
         guest, taken = self.loop.guest, [0]
