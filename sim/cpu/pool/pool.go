@@ -5,10 +5,12 @@
 // such a loop; so the workers spin for a short while after each loop and take the
 // next one within a microsecond. A worker that finds nothing parks.
 //
-// Loops are cut into chunks that the caller and the workers claim one at a time.
-// A worker that is not scheduled claims nothing, and is not waited for: on a busy
-// machine the caller does the work itself. Which goroutine runs a chunk does not
-// affect a body that computes each element in a fixed order.
+// Loops are cut into chunks that the caller claims from the first on and the workers
+// from the last on, several at a time while many are left: a thread gets much the same
+// part of every loop, whose operands its caches may have, and threads of unequal speed
+// end at nearly the same time. A worker that is not scheduled claims nothing, and is not
+// waited for: on a busy machine the caller does the work itself. Which goroutine runs a
+// chunk does not affect a body that computes each element in a fixed order.
 //
 // An attached context ends loops early: claimed chunks are finished, long ones only
 // up to their next piece, and the rest is skipped. While one is attached, the caller keeps its
@@ -29,7 +31,7 @@ import (
 const (
 	// chunksPerThread is above 1 so that a thread that finishes early can take
 	// over work.
-	chunksPerThread = 4
+	chunksPerThread = 16
 	maxChunks       = 1 << 12
 
 	// grainsPerPiece is the number of grains of a chunk that run between checks
@@ -73,9 +75,9 @@ type Pool struct {
 
 	ctx context.Context // ends loops early; nil if none is attached
 
-	// ticket is the loop's number (32 bits), its chunks (16) and the next chunk to
-	// claim (16). A claim is one compare-and-swap, so that a late worker cannot
-	// take a chunk of a loop other than the one it saw.
+	// ticket is the loop's number (32 bits) and the chunks to claim: the end of them
+	// (16) and the first (16). A claim is one compare-and-swap, so that a late worker
+	// cannot take chunks of a loop other than the one it saw.
 	ticket atomic.Uint64
 	loop   uint32
 
@@ -191,7 +193,7 @@ func (p *Pool) ForPieces(n, grain, piece int, body func(lo, hi int)) {
 	p.loop++
 	p.ticket.Store(uint64(p.loop)<<32 | uint64(chunks)<<16)
 	p.rouse(chunks - 1)
-	for p.runChunk() {
+	for p.runChunks(false) {
 	}
 	p.await()
 	p.body = nil
@@ -217,27 +219,40 @@ func (w *worker) unpark() {
 	}
 }
 
-// offered reports whether the ticket has a chunk to claim.
-func offered(ticket uint64) bool { return ticket&0xffff < ticket>>16&0xffff }
+// offered returns the chunks of a ticket that are to be claimed.
+func offered(ticket uint64) (first, end int) { return int(ticket & 0xffff), int(ticket >> 16 & 0xffff) }
 
-// runChunk claims a chunk and runs it; false when there is none.
-func (p *Pool) runChunk() bool {
+// offers reports whether there are chunks to claim.
+func (p *Pool) offers() bool {
+	first, end := offered(p.ticket.Load())
+	return first < end
+}
+
+// runChunks claims chunks, a worker the last ones, and runs them; false when there are none.
+func (p *Pool) runChunks(last bool) bool {
 	for {
 		t := p.ticket.Load()
-		if !offered(t) {
+		first, end := offered(t)
+		if first >= end {
 			return false
 		}
-		if p.ticket.CompareAndSwap(t, t+1) {
-			p.run(int(t & 0xffff))
+		n := max((end-first)/(2*int(p.threads.Load())), 1)
+		claimed := t + uint64(n)
+		if last {
+			claimed, first = t-uint64(n)<<16, end-n
+		}
+		if p.ticket.CompareAndSwap(t, claimed) {
+			p.run(first, n)
 			return true
 		}
 	}
 }
 
-func (p *Pool) run(chunk int) {
+// run runs n chunks.
+func (p *Pool) run(first, n int) {
 	chunks := p.chunks
-	defer p.finish(chunks)
-	p.inPieces(chunk*p.n/chunks, (chunk+1)*p.n/chunks, p.piece, p.body)
+	defer p.finish(n, chunks)
+	p.inPieces(first*p.n/chunks, (first+n)*p.n/chunks, p.piece, p.body)
 }
 
 // inPieces runs body over [lo, hi) piece by piece, and skips the rest when the
@@ -252,8 +267,8 @@ func (p *Pool) inPieces(lo, hi, piece int, body func(lo, hi int)) {
 	}
 }
 
-// finish counts a chunk as done, including one that panicked.
-func (p *Pool) finish(chunks int) {
+// finish counts n chunks as done, including those that a panic ended.
+func (p *Pool) finish(n, chunks int) {
 	if v := recover(); v != nil {
 		f, ok := v.(*Panic)
 		if !ok {
@@ -261,7 +276,7 @@ func (p *Pool) finish(chunks int) {
 		}
 		p.failure.CompareAndSwap(nil, f)
 	}
-	if int(p.done.Add(1)) == chunks && p.waiting.CompareAndSwap(true, false) {
+	if int(p.done.Add(int32(n))) == chunks && p.waiting.CompareAndSwap(true, false) {
 		p.finished <- struct{}{}
 	}
 }
@@ -301,11 +316,11 @@ func (p *Pool) work(w *worker) {
 			home = h
 			home.settle(w.thread)
 		}
-		if p.runChunk() || p.look(w) {
+		if p.runChunks(true) || p.look(w) {
 			continue
 		}
 		w.parked.Store(true)
-		if w.stop.Load() || offered(p.ticket.Load()) {
+		if w.stop.Load() || p.offers() {
 			if w.parked.CompareAndSwap(true, false) {
 				continue
 			}
@@ -323,7 +338,7 @@ func (p *Pool) look(w *worker) bool {
 	start := time.Now()
 	for last := start; ; {
 		for range spinsPerLook {
-			if offered(p.ticket.Load()) || w.stop.Load() {
+			if p.offers() || w.stop.Load() {
 				w.spin = min(2*w.spin, p.spin)
 				return true
 			}

@@ -37,6 +37,36 @@ func TestForCoversEveryIndexOnce(t *testing.T) {
 	}
 }
 
+// The caller begins with the first elements and a worker with the last ones, so that each has its part of the loops
+// before in its caches.
+func TestThreadsBeginAtBothEnds(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	p := New(2)
+	defer p.Close()
+	const n = 64
+	for range 10 {
+		var calls, first, last atomic.Int32
+		var both sync.WaitGroup
+		both.Add(2)
+		p.For(n, 1, func(lo, hi int) {
+			if calls.Add(1) > 2 {
+				return
+			}
+			if lo == 0 {
+				first.Add(1)
+			}
+			if hi == n {
+				last.Add(1)
+			}
+			both.Done()
+			both.Wait() // until the other thread has begun
+		})
+		if first.Load() != 1 || last.Load() != 1 {
+			t.Fatalf("of the two threads' first elements %d begin the loop and %d end it, want 1 and 1", first.Load(), last.Load())
+		}
+	}
+}
+
 // Loops follow each other at once, so that late workers meet the next loop.
 func TestManyShortLoopsKeepTheirResultsApart(t *testing.T) {
 	p := New(4)
