@@ -107,6 +107,7 @@ func convolutionKernels() []convolutionKernel {
 		{"4x4", gathers, floats, all(patched, fewPixels), bindGatherPatches},
 		{"phases", scatters, floats, all(patched, fitsPhases), bindPhases},
 		{"4x4", scatters, floats, patched, bindScatterPatches},
+		{"4x4", weighs, floats, all(patched, inPanels), bindPanelWeight},
 		{"4x4", weighs, floats, patched, bindPatchWeight},
 		{"square", gathers | resizes | scatters, floats, fitsSquare, bindSquare},
 		{"one channel", gathers | resizes, floats, fitsSpread, bindSpreadTaps},

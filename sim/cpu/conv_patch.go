@@ -225,16 +225,21 @@ func (c *patchSource) lay(to []float32, at rowBand) {
 
 // fill makes the patches of channels [lo, hi) of a band.
 func (c *patchSource) fill(to, scratch []float32, at rowBand, lo, hi int) {
+	for l := lo; l < hi; l++ {
+		c.channel(to[l*at.rows*c.ws*patch:], scratch, at, l)
+	}
+}
+
+// channel makes the patches of one channel of a band.
+func (c *patchSource) channel(to, scratch []float32, at rowBand, l int) {
 	pitch, step := c.wl+2, c.rowsAtOnce()
 	columns := span{-1, 1}.within(pitch, c.wl)
+	plane := c.large[(at.image*c.geometry.large+l)*c.hl*c.wl:][:c.hl*c.wl]
 	for done := 0; done < at.rows; done += step {
 		rows := min(step, at.rows-done)
 		x, window := scratch[:c.padded(rows)], span{2*(at.first+done) - 1, 1}.within(2*rows+2, c.hl)
-		for l := lo; l < hi; l++ {
-			plane := c.large[(at.image*c.geometry.large+l)*c.hl*c.wl:][:c.hl*c.wl]
-			packPlane(c.set, x, plane, window, columns, pitch, c.wl)
-			conv.Patches(c.set, to[(l*at.rows+done)*c.ws*patch:], x, pitch, c.ws, rows)
-		}
+		packPlane(c.set, x, plane, window, columns, pitch, c.wl)
+		conv.Patches(c.set, to[done*c.ws*patch:], x, pitch, c.ws, rows)
 	}
 }
 
@@ -262,6 +267,50 @@ func bindGatherPatches(b *convolution) func() {
 			multiply()
 		}
 	})
+}
+
+// A weight gradient in panels lays out one channel's patches at a time, a panel that fits the first-level cache beside
+// what is multiplied with it, and computes the channel's gradient of all rows. No patches are made twice or written
+// to memory, but small is read for each channel.
+const (
+	// panelPixels is the number of pixels of a panel: its patches are half of the first-level cache.
+	panelPixels = 256
+	// leastPanel is the number of pixels from which a panel pays: with fewer, lines of the gradient are written in
+	// distant places more often than their products take.
+	leastPanel = 64
+	// panelled bounds small, which stays in half of the second-level cache.
+	panelled = 64 << 10
+)
+
+// inPanels reports whether a weight gradient is summed in panels, which was measured with AVX2 only. Those that the
+// fused optimizer sums in one band are not summed in several panels: other bits would train.
+func inPanels(b *convolution) bool {
+	pixels := b.hs * b.ws
+	return b.backend.set == vec.AVX2 && pixels >= leastPanel && b.ws <= panelPixels && b.n*b.small*pixels <= panelled &&
+		(pixels <= panelPixels || !onePatchBand(b))
+}
+
+// bindPanelWeight binds the weight gradient of a patched geometry in panels.
+func bindPanelWeight(b *convolution) func() {
+	small, gw := b.input(b.s), b.output()
+	c := &patchSource{geometry: b.geometry, set: b.backend.set, large: b.input(b.l)}
+	channels, pixels, row := c.geometry.small, c.hs*c.ws, c.geometry.large*patch
+	band := min(panelPixels/c.ws, c.hs)
+	panel := patch * band * c.ws
+	return b.shared(c.geometry.large, panel+c.padded(c.rowsAtOnce()), channels*patch*c.n*pixels,
+		func(scratch []float32, lo, hi int) {
+			for l := lo; l < hi; l++ {
+				for image := range c.n {
+					for first := 0; first < c.hs; first += band {
+						at := rowBand{image, first, min(band, c.hs-first)}
+						c.channel(scratch, scratch[panel:], at, l)
+						x := small[image*channels*pixels+first*c.ws:]
+						conv.Outer(c.set, gw[l*patch:], row, patch, channels, 1, x, pixels, 1, scratch, patch, 0,
+							at.rows*c.ws, image+first > 0)
+					}
+				}
+			}
+		})
 }
 
 // patchRows and patchChannels are the rows and channels of a weight gradient computed together. With AVX2, whose tiles
