@@ -125,7 +125,9 @@ func (f *Fork) Pair(cut context.Context, p Point) (news bool, ended string, err 
 	if err := p.Task.Apply(cut, p.Settings); err != nil {
 		return false, "", err
 	}
-	if err := task.Return(cut); err != nil {
+	if err := task.Return(cut); workload.Refused(err) {
+		return false, err.Error(), nil
+	} else if err != nil {
 		return false, "", err
 	}
 	switch {

@@ -88,9 +88,7 @@ func (t *task) until(ctx context.Context, holds func() bool) (ok bool, err error
 		case err != nil || over:
 			return false, err
 		case !got:
-		case t.rec.Kind == loop.Step:
-			t.queue = append(t.queue, t.rec)
-			t.queue[len(t.queue)-1].Flags |= loop.Settling
+		case t.comes():
 		default:
 			t.take()
 		}

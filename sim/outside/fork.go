@@ -54,7 +54,8 @@ func (t *task) Mark(ctx context.Context) error {
 	return cmp.Or(err, errLater)
 }
 
-// Return has the loop go back to its mark, under the settings in force.
+// Return has the loop go back to its mark, under the settings in force. A refusal is a workload.RefusedError: the loop
+// then goes on from where it is.
 func (t *task) Return(ctx context.Context) error {
 	s, zero := t.asked, 0
 	s.State, s.Warm = loop.ReturnToState, &zero
@@ -62,7 +63,8 @@ func (t *task) Return(ctx context.Context) error {
 	why, err := t.send(ctx, s)
 	t.queue = nil // steps of the arm
 	if err == nil && t.outcome != loop.Returned {
-		err = errors.New("the loop cannot go back: " + cmp.Or(visible.Text(why["state"]), "it did not answer"))
+		err = &workload.RefusedError{Err: errors.New("the loop cannot go back: " +
+			cmp.Or(visible.Text(why["state"]), "it did not answer"))}
 	}
 	return err
 }

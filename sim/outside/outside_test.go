@@ -384,6 +384,38 @@ func TestALoopForks(t *testing.T) {
 	}
 }
 
+// A loop that cannot go back to the state that it kept ends the fork, and is watched on.
+func TestALoopThatCannotGoBackIsWatchedOn(t *testing.T) {
+	r := followAs(t, strings.Replace(looptest.Greeting, `"fork": "no DataLoader"`, `"fork": ""`, 1), time.Millisecond)
+	r.next(t)
+	if err := r.Set("autocast", "bf16"); err != nil {
+		t.Fatal(err)
+	}
+	r.next(t)
+	r.w.OneWay.Store(true)
+	if err := r.Do(profiles.Command{Kind: profiles.ForkCommand, Settings: []settings.Assignment{{Key: "autocast", Value: "off"}}, At: r.a.Tick(time.Now()).Changes[0].Iteration}); err != nil {
+		t.Fatal(err)
+	}
+	const why = "the loop cannot go back: its epoch is over, and the batches with it"
+	for ended := ""; ended != why; {
+		r.next(t)
+		for _, e := range r.a.Tick(time.Now()).Effects {
+			if f := e.Fork; f != nil && !f.Running {
+				ended = f.Ended
+			}
+		}
+		if ended != "" && ended != why {
+			t.Fatal(ended)
+		}
+	}
+	for range 50 {
+		r.next(t)
+	}
+	if s := r.a.Tick(time.Now()); s.Settings.Get("autocast") != "bf16" {
+		t.Errorf("autocast is %s", s.Settings.Get("autocast"))
+	}
+}
+
 // Where a knob works by the patches, so that these cannot be left out for a moment, others are switched all the same.
 func TestSettingsAreInForceAlthoughThePatchesStay(t *testing.T) {
 	w := looptest.Create(t, t.TempDir(), 0)
@@ -455,6 +487,37 @@ func TestStepsGoOnBesideManyToggles(t *testing.T) {
 	}
 	for it.Changes < toggles {
 		it = r.next(t)
+	}
+}
+
+// The end of an epoch that is read while an answer is awaited comes after the epoch's last step.
+func TestAnEpochEndsAfterItsLastStep(t *testing.T) {
+	r := follow(t, time.Millisecond)
+	r.next(t)
+	r.stop()
+	r.w.State(loop.Training)
+	_, _ = r.w.Settings()
+	if err := r.Set("autocast", "bf16"); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		var generation uint32
+		for s := (*loop.Settings)(nil); s == nil || s.Set["autocast"] != "bf16"; generation, s = r.w.Settings() {
+			time.Sleep(time.Millisecond)
+		}
+		for i := range int64(5) {
+			r.w.Step(looptest.Step{Step: 1000 + i, Unit: 100, InUnit: int32(5 + i), Start: loop.Now(), Host: []int64{1000}, Series: []float64{float64(i)}})
+		}
+		r.w.EndEpoch(1004, 100, 10)
+		r.w.Step(looptest.Step{Step: 1005, Unit: 101, Start: loop.Now(), Host: []int64{1000}, Series: []float64{5}})
+		r.w.Answer(1006, generation, loop.Done, "")
+		r.w.Step(looptest.Step{Step: 1006, Unit: 101, InUnit: 1, Start: loop.Now(), Host: []int64{1000}, Series: []float64{6}})
+	}()
+	for r.next(t).Series[0] != 6 {
+	}
+	results := r.a.Tick(time.Now()).Results
+	if last := results[len(results)-1]; last.Unit != 100 || last.Values[0] != 4 {
+		t.Errorf("the epoch ended with %+v", last)
 	}
 }
 

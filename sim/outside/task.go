@@ -376,9 +376,7 @@ func (t *task) send(ctx context.Context, s loop.Settings) (why map[string]string
 		switch {
 		case err != nil || !ok:
 			return nil, err
-		case t.rec.Kind == loop.Step:
-			t.queue = append(t.queue, t.rec)
-			t.queue[len(t.queue)-1].Flags |= loop.Settling
+		case t.comes():
 		case t.rec.Kind == loop.Answer && t.rec.Generation == generation && t.rec.Outcome >= loop.Kept:
 			t.outcome = t.rec.Outcome
 		case t.rec.Kind == loop.Answer && t.rec.Generation == generation:
@@ -390,6 +388,17 @@ func (t *task) send(ctx context.Context, s loop.Settings) (why map[string]string
 			t.take()
 		}
 	}
+}
+
+// comes puts a step that is read while an answer is waited for, or an epoch's end, in the queue: it has its place among
+// the steps before.
+func (t *task) comes() bool {
+	if t.rec.Kind != loop.Step && t.rec.Kind != loop.EpochEnd {
+		return false
+	}
+	t.queue = append(t.queue, t.rec)
+	t.queue[len(t.queue)-1].Flags |= loop.Settling
+	return true
 }
 
 // tell sends settings whose answer does not matter.
@@ -644,10 +653,13 @@ func (t *task) lacks(step *loop.Record) bool {
 
 // step returns the next step; ok is false once there will be none.
 func (t *task) step(ctx context.Context) (step loop.Record, ok bool, err error) {
-	if len(t.queue) > 0 {
-		step, t.queue = t.queue[0], t.queue[1:]
-		t.plan.mark(&step)
-		return step, true, nil
+	for len(t.queue) > 0 {
+		t.rec, t.queue = t.queue[0], t.queue[1:]
+		if t.rec.Kind == loop.Step {
+			t.plan.mark(&t.rec)
+			return t.rec, true, nil
+		}
+		t.take()
 	}
 	for {
 		if ok, err := t.next(ctx); !ok || err != nil {

@@ -45,6 +45,7 @@ type guest struct {
 	screen bool // the run is on a screen, where what it prints has a pane
 
 	limited, finished bool // the run ended at a limit, or because the loop ended
+	lost              bool // the loop could not be watched any more, whatever the program does
 
 	tree   *machine.Tree
 	loop   *outside.Loop
@@ -543,6 +544,16 @@ func (p *guest) hasEnded() bool {
 	}
 }
 
+// endsWithin waits for its end, and reports whether it came in time.
+func (p *guest) endsWithin(limit time.Duration) bool {
+	select {
+	case <-p.over:
+		return true
+	case <-time.After(limit):
+		return false
+	}
+}
+
 // observe lets a run and its aggregator know whose processor time and memory it is.
 func (p *guest) observe(o *sim.Options, a *aggregate.Options) {
 	o.Roofs = nil // of prismtop's own kernels
@@ -617,6 +628,7 @@ func (p *guest) follow(events *stream.Stream, last func() *profiles.Snapshot, ho
 		if s := last(); s != nil {
 			p.limited = s.EndedBy != ""
 			p.finished = s.State == profiles.Finished && !p.limited || p.loop.Unwatched
+			p.lost = s.State == profiles.Failed
 		}
 	}
 }

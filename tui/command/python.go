@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
@@ -321,7 +322,12 @@ func (f *pythonFlags) conclude(cmd *cobra.Command, p *guest, err error) error {
 		fmt.Fprintf(cli.Notes(cmd), "prismtop: %s goes on as process %d; prismtop attach %d shows it again\n", p.name,
 			p.pid, p.pid)
 		return err
-	case p.finished && cmd.Context().Err() == nil: // what it trains is over, or not watched any more
+	case p.finished && cmd.Context().Err() == nil, // what it trains is over, or not watched any more
+		p.lost && cmd.Context().Err() == nil && !errors.Is(err, cli.ErrInterrupted):
+		if p.lost && !p.endsWithin(crashes) {
+			fmt.Fprintf(cli.Notes(cmd), "prismtop: %s is not watched any more and goes on as process %d; ctrl+c ends it\n",
+				p.name, p.pid)
+		}
 		select {
 		case <-p.over:
 		case <-cmd.Context().Done():
@@ -348,6 +354,9 @@ func (f *pythonFlags) conclude(cmd *cobra.Command, p *guest, err error) error {
 	}
 	return err
 }
+
+// crashes is how long a program takes to end after its loop could not be watched any more because it fails itself.
+const crashes = time.Second
 
 // traceback is the number of lines of a program's output that are printed after its failure.
 const traceback = 30

@@ -169,8 +169,12 @@ func Examined(s *profiles.Snapshot, e *profiles.Effect) (text string) {
 	return text
 }
 
-// Forked says what a fork has found: "Forked 8 times over 50 iterations: PSNR +0.10 [+0.05, +0.15] dB".
+// Forked says what a fork has found: "Forked 8 times over 50 iterations: PSNR +0.10 [+0.05, +0.15] dB"; and why it found
+// nothing.
 func Forked(s *profiles.Snapshot, f *profiles.Fork) string {
+	if f.Done == 0 && !f.Running && f.Ended != "" {
+		return "Not forked: " + f.Ended
+	}
 	text := fmt.Sprintf("Forked %s over %d iterations", unit.Plural(f.Done, "time", "times"), f.Arm)
 	if f.Done > 0 && len(f.Rows) > 0 {
 		text += ": " + forked(s, &f.Rows[0])

@@ -30,6 +30,8 @@ const (
 type Writer struct {
 	Path string
 
+	OneWay atomic.Bool // the loop of Train cannot go back to the state that it kept
+
 	file    *os.File
 	written uint64
 	seen    uint64 // generation of settings
@@ -417,6 +419,10 @@ func (t *training) put(g uint32, s *loop.Settings) {
 		t.kept = t.trained
 		t.w.Answer(t.step, g, loop.Kept, "")
 	case loop.ReturnToState:
+		if t.w.OneWay.Load() {
+			t.w.Answer(t.step, g, loop.Partly, `{"state": "its epoch is over, and the batches with it"}`)
+			break
+		}
 		t.trained = t.kept
 		t.w.Answer(t.step, g, loop.Returned, "")
 	case loop.DropState:

@@ -573,7 +573,8 @@ class Loop:
             return {"watch": why}
         self.watch = watch
         for p in self.guest.patches if self.guest is not None else []:
-            p.put() if watch == "all" else p.take()
+            if p.name != "__iter__":  # by which a step is placed meanwhile
+                p.put() if watch == "all" else p.take()
         self.warm = max(self.warm, self.warming)
         return {}
 

@@ -623,8 +623,10 @@ class Kept:
 
     def __init__(self, extra, iterator):
         self.extra, self.torch, self.iterator, self.yielded = extra, extra.torch, weakref.ref(iterator), iterator._num_yielded
-        self.batches, self.replay, self.recording = [], [], True
-        guest, loop = extra.guest, extra.loop
+        guest, loop, before = extra.guest, extra.loop, extra.guest.kept
+        # What an earlier state has yet to give again comes first: the iterator is past it.
+        self.batches = list(before.replay) if before is not None and before.iterator() is iterator else []
+        self.replay, self.recording, self.over = list(self.batches), True, False
         self.counts = loop.unit, loop.unit_steps, loop.unit_items, loop.epoch, loop.place, loop.evaluated
         with self.torch.no_grad():
             tensors = {id(x): x for m in guest.models() for x in [*m.parameters(), *m.buffers()]}
@@ -633,7 +635,7 @@ class Kept:
                                 [{k: copy.deepcopy(v) for k, v in g.items() if k not in ("params", "foreach", "fused")} for g in o.param_groups]) for o in extra.optimizers()]
         scaler = guest.scaler and guest.scaler()
         scheduler = getattr(getattr(self.torch.optim, "lr_scheduler", None), "LRScheduler", ())
-        self.others = [(x, copy.deepcopy(x.state_dict())) for x in [scaler] + [s for s in gc.get_objects() if isinstance(s, scheduler)] if x is not None]
+        self.others = [(x, copy.deepcopy(x.state_dict())) for x in [scaler] + [s for s in gc.get_objects() if issubclass(type(s), scheduler)] if x is not None]
         self.random = self.numbers()
 
     def numbers(self):
@@ -654,6 +656,8 @@ class Kept:
     def batch(self, iterator, original):
         """The next batch: one that is given again, or a new one, which is kept."""
         if iterator is not self.iterator():
+            if not self.recording and self.iterator() is None:  # the program left its epoch
+                self.extra.guest.kept = None
             return original(iterator)
         if self.replay:
             batch, state = self.replay.pop(0)
@@ -662,14 +666,20 @@ class Kept:
                 self.extra.guest.kept = None
             self.draw(state)
             return clone(batch)
-        batch = original(iterator)
+        try:
+            batch = original(iterator)
+        except StopIteration:
+            self.over = True
+            raise
         if self.recording:
             self.batches.append((clone(batch), self.numbers()))
         return batch
 
     def back(self):
-        """Goes back, under the knobs' present values."""
-        loop = self.extra.loop
+        """Goes back, under the knobs' present values, or raises an error before anything is changed."""
+        loop, iterator = self.extra.loop, self.iterator()
+        if iterator is None or self.over:
+            raise ValueError("its epoch is over, and the batches with it")
         with self.torch.no_grad():
             for x, value, gradient in self.tensors:
                 x.data.copy_(value)
@@ -688,9 +698,6 @@ class Kept:
                 knob.apply(knob.value)
         self.draw(self.random)
         self.replay = list(self.batches)
-        iterator = self.iterator()
-        if iterator is None:
-            raise ValueError("the epoch is over, and its batches with it")
         iterator._num_yielded = self.yielded
         loop.unit, loop.unit_steps, loop.unit_items, loop.epoch, loop.place, loop.evaluated = self.counts
 

@@ -16,7 +16,7 @@ import threading
 import time
 import weakref
 
-from prismtop import B0, B1, BATCH, CLOSURE, D0, D1, E0, E1, ENTER, F0, F1, FLAG, LEAVE, LOST, MANY, MOST_PHASES, NO_GRAD, O0, O1, OTHER, OWN, STEPPED, X, ZEROS, size
+from prismtop import B0, B1, BATCH, CLOSURE, D0, D1, E0, E1, ENTER, F0, F1, FLAG, LEAVE, LOST, MANY, MOST_PHASES, NO_GRAD, O0, O1, OTHER, OWN, PLACE, STEPPED, X, ZEROS, size
 from prismtop_ring import GIVEN_UP, RUN, SKIPPED
 
 now = time.monotonic_ns
@@ -315,6 +315,8 @@ class Guest:
                         self.owed = None
                         add((O1, t, LOST, loss.item(), STEPPED, t))
                     else:
+                        if loop.watch != "all":
+                            self.placed()
                         add((O1, t))
                         if loss is not None:
                             self.pay()
@@ -330,6 +332,8 @@ class Guest:
                     if self.seen is not None and self.seen._version != self.version:
                         self.version = -1
                     self.seen = None
+                    if loop.watch != "all":
+                        self.placed()
                     loop.event(O1)
                     self.optimized(optimizer)
             except Exception as e:
@@ -547,7 +551,7 @@ class Guest:
                     self.made += 1
                     setattr(iterator, NAMED, self.made)  # an id may be that of one before
                     self.lengths[self.made] = batches(iterator)
-                    self.loaders[self.made] = weakref.ref(loader), weakref.ref(iterator)
+                    self.loaders[self.made] = weakref.ref(loader), weakref.ref(iterator), id(getattr(loader, "dataset", loader))
                     self.whole = self.made, -self.full(loader), float(loader.batch_size or 0), weakref.ref(iterator, self.ended)
             except Exception as e:
                 self.loop.stop(e)
@@ -563,6 +567,15 @@ class Guest:
         ahead asks before that step."""
         last = self.lengths.get(self.loop.epoch)
         return self.loop.exhausted if last is None else self.loop.place >= last
+
+    def placed(self):
+        """Says where a step is while batches are not watched: as far as the newest iterator of its DataLoader has come."""
+        source = self.loop.source
+        known = self.loaders.get(source[0]) if source else None
+        for key in reversed(self.loaders) if known else ():
+            loader, iterator, data = self.loaders[key]
+            if (loader() is known[0]() is not None or known[0]() is None and data == known[2]) and getattr(iterator(), "_num_yielded", 0):
+                return self.loop.note(PLACE, (key, iterator()._num_yielded))
 
     def ended(self, iterator):
         if self.whole[3] is iterator:
@@ -586,7 +599,7 @@ class Guest:
     def loader(self):
         """The DataLoader that gives the training's batches, and its iterator; None where there is none."""
         source = self.loop.source
-        loader, iterator = self.loaders.get(source[0], (None, None)) if source else (None, None)
+        loader, iterator, _ = self.loaders.get(source[0], (None, None, 0)) if source else (None, None, 0)
         return (loader(), iterator()) if loader is not None else (None, None)
 
     def make_scale(self, original):
@@ -731,6 +744,8 @@ class Guest:
 
     def needed(self):
         """Why the patches cannot be taken off; empty if they can."""
+        if self.kept is not None:
+            return "batches are given again"
         return "the knob autocast works by the patches" if self.amp != "as written" else ""
 
 

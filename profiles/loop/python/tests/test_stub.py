@@ -867,6 +867,47 @@ class Settings(Case):
         self.assertTrue(all(s.host[OTHER] == s.total == sum(s.host) for s in thin))
         self.assertEqual(got["steps"][-1].host[:8], (10, 5, 100, 40, 300, 20, 50, 0))
 
+    def epochs(self, anew):
+        """Trains 14 epochs of 10 steps with an evaluation after each, some of which only boundaries are watched of; whose DataLoader is made anew for each."""
+        torch, net, other = self.torch, self.model(), self.model(9)
+        opt, data, truth, asked = torch.optim.Optimizer(net.parameters(), 50), [0] * 10, [0] * 3, {25: "boundaries", 58: "all", 103: "boundaries", 107: "all"}
+        kept, reader, n = self.loader(data), None, 0
+        for _ in range(14):
+            for x, _ in self.loader(data) if anew else kept:
+                net(x)
+                torch.Tensor(1.0, cost=300).backward()
+                opt.step()
+                n += 1
+                if n == 2:
+                    reader = self.reader()
+                elif n > 2:
+                    reader.beat(torch.elapsed)
+                if n in asked:
+                    self.loop.due = 0
+                    self.send(reader, {"watch": asked[n]})
+            net.eval()
+            with torch.no_grad():
+                for x, _ in self.loader(truth):
+                    other(x)
+            net.train()
+        self.loop.turn()
+        steps = reader.read()["steps"]
+        self.assertEqual(sum(s.flags >> 4 & 1 for s in steps), 58 - 25 + 107 - 103)
+        self.assertEqual([(s.unit, s.place) for s in steps], [(n // 10, n % 10 - 2 * (n < 10)) for n in range(2, 140)])
+        self.assertEqual([s.step for s in steps if s.kind == 2], [n - 2 for n in range(10, 140, 10)])
+
+    def test_epochs_are_counted_while_only_boundaries_are_watched(self):
+        self.epochs(False)
+
+    def test_epochs_of_new_dataloaders_are_counted_while_only_boundaries_are_watched(self):
+        self.epochs(True)
+
+    def loader(self, data):
+        """A DataLoader of a dataset."""
+        loader = self.torch.utils.data.DataLoader(len(data))
+        loader.dataset = data
+        return loader
+
     def test_a_knob_that_no_greeting_may_have_is_an_error_where_it_is_declared(self):
         for wrong in ({"value": 1, "low": 1, "high": 1}, {"value": "c", "values": ["a", "b"]}, {"value": "a", "values": ["a", "b"], "compared": ["a", "c"]},
                       {"value": 0, "values": range(17)}, {"value": True, "compared": ["on"]}, {"value": 1, "low": 0, "high": 2, "price": "dear", "compared": [1, 2]}):

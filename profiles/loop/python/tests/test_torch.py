@@ -370,6 +370,42 @@ assert answers == [(5, {}), (0, {}), (6, {}), (0, {}), (6, {}), (0, {}), (7, {})
 assert losses[12:21] == losses[22:31] == losses[32:41], losses
 """)
 
+    def test_a_state_kept_while_batches_are_given_again_loses_none(self):
+        """An epoch of 24 batches in which a state is kept and returned to twice, the second time before all batches of the first were given again, and
+        once more shortly before the epoch's end, so that the loop cannot go back: nothing of what it learned is taken back then."""
+        self.program("""
+import weakref
+class Gone: pass
+gone = Gone()
+proxy = weakref.proxy(gone)  # to look at it is an error
+del gone
+torch.manual_seed(1)
+m = nn.Linear(1, 1, bias=False)
+o = torch.optim.SGD(m.parameters(), lr=1e-4)
+d = DataLoader(TensorDataset(torch.arange(24.0).reshape(24, 1), torch.zeros(24, 1)))
+seen, weights, n = [], [m.weight.item()], 0
+said = {27: dict(state="keep", steps=4), 30: dict(state="return"), 31: dict(state="drop", watch="boundaries"),
+        32: dict(state="keep", steps=4), 34: dict(state="return"), 36: dict(state="drop"),
+        47: dict(state="keep", steps=4), 55: dict(state="return"), 57: dict(state="drop")}
+for epoch in range(3):
+    for x, y in d:
+        seen.append(int(x[0, 0]))
+        o.zero_grad(); F.mse_loss(m(x), y).backward()
+        n += 1
+        if n == 3: reader = ring_reader.find(os.environ["PRISMTOP_LOOP"])
+        if n in said: reader.send(said[n]); loop.due = 0  # it is in force at the end of this step
+        o.step()
+        weights.append(m.weight.item())
+whole = list(range(24))
+assert seen == whole + [0, 1, 2, 3, 4, 5, 3, 4, 5, 6, 5, 6] + whole[7:] + whole, seen
+for n in range(1, len(weights)):
+    w, x = weights[n - 1], seen[n - 1]
+    want = weights[{30: 27, 34: 32}[n]] if n in (30, 34) else w - 1e-4 * 2 * x * x * w
+    assert abs(weights[n] - want) < 1e-6, n
+got = [(a.result, a.text) for a in reader.read()["answers"] if a.result]
+assert got == [(5, {}), (6, {}), (7, {}), (1, {"watch": "batches are given again"}), (5, {}), (6, {}), (7, {}), (5, {}), (1, {"state": "its epoch is over, and the batches with it"}), (7, {})], got
+""")
+
 
 @unittest.skipIf(torch is None, "this Python has no PyTorch")
 class Profiler(Case):
