@@ -29,8 +29,8 @@ func Schema(g *loop.Greeting) profiles.Schema {
 		Workload: Name, Unit: profiles.Unit{One: cmp.Or(g.Unit.One, "epoch"), Many: cmp.Or(g.Unit.Many, "epochs")},
 		Stages: []string{"training"}, Quality: g.Quality, Layout: layout,
 		Tips: []profiles.AlertAdvice{
-			{Alert: "not-finite", Try: "The program trains on: end it by {interrupt|an interrupt}, and start it with a " +
-				"lower learning rate or clipped gradients."},
+			{Alert: "not-finite", Try: "The program trains on: end it by {interrupt|an interrupt}, and start it with " +
+				"a lower learning rate or clipped gradients."},
 			{Alert: "plateau", Try: "End the program by {interrupt|an interrupt} or try other settings: the quality " +
 				"chart shows since when it stands."},
 		},

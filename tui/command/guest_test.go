@@ -1,12 +1,18 @@
 package command
 
 import (
+	"bufio"
+	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/spf13/cobra"
 )
 
 // Between prismtop's own lines, what a program prints is passed on in whole lines, and progress bars in their last state.
@@ -53,6 +59,34 @@ func TestAllWaitForTheEndOfAProgram(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// A program that cannot be watched any more but trains on is not ended when its screen is left, or its run is over.
+func TestAProgramThatIsLostTrainsOn(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	begun := filepath.Join(t.TempDir(), "go")
+	p, err := startProgram("trains.sh", []string{"sh", "-c", "trap 'exit 1' INT; until test -e " + begun + "; do sleep 0.02; done; echo trained"},
+		nil, nil, io.Discard, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.close)
+	p.lost = true
+	notes, written := io.Pipe()
+	cmd := &cobra.Command{}
+	cmd.SetErr(written)
+	cmd.SetContext(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- (&pythonFlags{}).conclude(cmd, p, errors.New("it was lost")) }()
+	if line, err := bufio.NewReader(notes).ReadString('\n'); err != nil || !strings.Contains(line, "trains.sh is not watched any more and goes on") {
+		t.Errorf("%q, %v", line, err)
+	}
+	if err := os.WriteFile(begun, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err == nil || err.Error() != "it was lost" || p.failure != nil || !slices.Contains(p.output().Lines, "trained") {
+		t.Errorf("%v; the program: %v, printed %q", err, p.failure, p.output().Lines)
+	}
 }
 
 // Without --stdin a program has an empty standard input, and not none at all.

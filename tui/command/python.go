@@ -325,8 +325,8 @@ func (f *pythonFlags) conclude(cmd *cobra.Command, p *guest, err error) error {
 	case p.finished && cmd.Context().Err() == nil, // what it trains is over, or not watched any more
 		p.lost && cmd.Context().Err() == nil && !errors.Is(err, cli.ErrInterrupted):
 		if p.lost && !p.endsWithin(crashes) {
-			fmt.Fprintf(cli.Notes(cmd), "prismtop: %s is not watched any more and goes on as process %d; ctrl+c ends it\n",
-				p.name, p.pid)
+			fmt.Fprintf(cli.Notes(cmd),
+				"prismtop: %s is not watched any more and goes on as process %d; ctrl+c ends it\n", p.name, p.pid)
 		}
 		select {
 		case <-p.over:

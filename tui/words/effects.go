@@ -169,8 +169,8 @@ func Examined(s *profiles.Snapshot, e *profiles.Effect) (text string) {
 	return text
 }
 
-// Forked says what a fork has found: "Forked 8 times over 50 iterations: PSNR +0.10 [+0.05, +0.15] dB"; and why it found
-// nothing.
+// Forked says what a fork has found: "Forked 8 times over 50 iterations: PSNR +0.10 [+0.05, +0.15] dB"; or why it
+// found nothing.
 func Forked(s *profiles.Snapshot, f *profiles.Fork) string {
 	if f.Done == 0 && !f.Running && f.Ended != "" {
 		return "Not forked: " + f.Ended
