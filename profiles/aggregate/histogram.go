@@ -56,7 +56,7 @@ func bucketRange(b int) (low, width float64) {
 	return math.Ldexp(float64(subBuckets+b&(subBuckets-1)), e), math.Ldexp(1, e)
 }
 
-// spread summarises the counts.
+// spread summarises the counts: quantiles are those of stats.Quantile, as if the times in a bucket were spread evenly.
 func (h *histogram) spread() profiles.Spread {
 	if h.n == 0 {
 		return profiles.Spread{}
@@ -70,17 +70,32 @@ func (h *histogram) spread() profiles.Spread {
 	for b := h.lowest; b <= h.highest && next < len(quantiles); b++ {
 		in := int64(h.buckets[b])
 		for next < len(quantiles) {
-			rank := quantiles[next].q * float64(h.n-1)
-			if rank >= float64(before+in) {
+			whole, part := math.Modf(quantiles[next].q * float64(h.n-1))
+			rank := int64(whole) - before
+			if rank >= in {
 				break
 			}
-			low, width := bucketRange(b)
-			*quantiles[next].to = low + width*(rank-float64(before)+0.5)/float64(in)
+			low, high := timeIn(b, rank, in), 0.0
+			if above := b + 1; part > 0 && rank+1 == in {
+				for h.buckets[above] == 0 {
+					above++
+				}
+				high = timeIn(above, 0, int64(h.buckets[above]))
+			} else {
+				high = timeIn(b, rank+1, in)
+			}
+			*quantiles[next].to = low + part*(high-low)
 			next++
 		}
 		before += in
 	}
 	return s
+}
+
+// timeIn returns the time of a rank, counted from 0, of so many in a bucket.
+func timeIn(bucket int, rank, of int64) float64 {
+	low, width := bucketRange(bucket)
+	return low + width*(float64(rank)+0.5)/float64(of)
 }
 
 // stage counts the times of a whole stage.
