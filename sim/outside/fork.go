@@ -79,11 +79,11 @@ func (t *task) Unmark() {
 	t.before = nil
 }
 
-// letGo has a loop that waits go on.
+// letGo has a loop that waits go on, unless it is paused.
 func (t *task) letGo(ctx context.Context, state string) error {
 	s := t.asked
 	s.State, s.LeaseMS, s.After = state, 0, nil
-	t.held = false
+	t.held, t.granted = t.paused, 0
 	_, err := t.send(ctx, s)
 	return err
 }

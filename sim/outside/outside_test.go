@@ -384,6 +384,38 @@ func TestALoopForks(t *testing.T) {
 	}
 }
 
+// A loop that is paused stays so after a pair of arms, and after an attempt at one.
+func TestAForkOfAPausedLoopLeavesItPaused(t *testing.T) {
+	for _, way := range []bool{false, true} {
+		r := followAs(t, strings.Replace(looptest.Greeting, `"fork": "no DataLoader"`, `"fork": ""`, 1), time.Millisecond)
+		r.w.OneWay.Store(way)
+		r.next(t)
+		if err := r.Set("autocast", "bf16"); err != nil {
+			t.Fatal(err)
+		}
+		r.next(t)
+		ctx, end := context.WithCancel(t.Context())
+		r.Start(ctx)
+		r.do(t, profiles.PauseCommand)
+		var s *profiles.Snapshot
+		eventually(t, "a pause", func() bool { s = r.a.Tick(time.Now()); return s.State == profiles.Paused && r.w.Waits() })
+		if err := r.Do(profiles.Command{Kind: profiles.ForkCommand, Settings: []settings.Assignment{{Key: "autocast", Value: "off"}}, At: s.Changes[0].Iteration}); err != nil {
+			t.Fatal(err)
+		}
+		before := s.Index
+		for i := range int64(3) {
+			r.do(t, profiles.StepCommand)
+			eventually(t, "a step", func() bool { s = r.a.Tick(time.Now()); return s.Index > before+i })
+			eventually(t, "the loop to wait again", r.w.Waits)
+			if s.Index != before+i+1 || s.State != profiles.Paused {
+				t.Fatalf("after %d steps, %d became %d, %s", i+1, before, s.Index, s.State)
+			}
+		}
+		end()
+		_ = r.Wait()
+	}
+}
+
 // A loop that cannot go back to the state that it kept ends the fork, and is watched on.
 func TestALoopThatCannotGoBackIsWatchedOn(t *testing.T) {
 	r := followAs(t, strings.Replace(looptest.Greeting, `"fork": "no DataLoader"`, `"fork": ""`, 1), time.Millisecond)

@@ -44,6 +44,7 @@ type task struct {
 	trying   bool            // the settings in force are those of an experiment
 
 	held    bool            // it waits at a boundary, except while an iteration of a pause or of a fork is awaited
+	paused  bool            // it was told to, and does so after a fork, too
 	granted int             // steps that it takes before it waits again
 	marked  bool            // its state is kept
 	base    settings.Values // then: those to which it goes back if this process dies
@@ -418,7 +419,7 @@ func (t *task) Pause(ctx context.Context, paused bool) error {
 		return errHold
 	}
 	t.plan.leave(t)
-	t.held, t.granted = paused, 0
+	t.held, t.paused, t.granted = paused, paused, 0
 	_, err := t.send(ctx, t.asked)
 	return err
 }

@@ -155,7 +155,10 @@ func (f *facts) overview() section {
 	}
 	add("Iterations", iterations)
 	many := cmp.Or(f.newest.Run.Schema.Unit.Many, "units")
-	done := fmt.Sprintf("%d of %d", sum.Samples.Done, sum.Samples.Total)
+	done := strconv.Itoa(sum.Samples.Done)
+	if sum.Samples.Total > 0 {
+		done += fmt.Sprintf(" of %d", sum.Samples.Total)
+	}
 	if n := len(sum.Samples.Failed); n > 0 {
 		done += fmt.Sprintf(", %d above the threshold", n)
 	}

@@ -277,7 +277,7 @@ class Loop:
         if self.ranges is not None:
             self.ranges.begin(f"step {self.step}", 0)
         t = now()  # where something is switched or measured, or what is in force changes at a step, every boundary is one
-        self.due = 0 if self.plan or self.proposed or self.ranges or self.guest and (self.guest.extra.trace or not self.guest.hot()) else t + LAG
+        self.due = 0 if self.plan or self.proposed or self.stop_at > self.step or self.ranges or self.guest and (self.guest.extra.trace or not self.guest.hot()) else t + LAG
         self.note(OWN, t)
         if self.timed:
             self.fold()  # the device's time begins here

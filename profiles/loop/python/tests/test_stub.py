@@ -393,6 +393,37 @@ class TheShortWay(Case):
         self.assertEqual(self.mixed(), slow)
         self.assertGreater(taken[0], 200)
 
+    def test_a_paused_loop_takes_as_many_steps_as_it_may(self):
+        """However many steps are published together."""
+        import time
+        self.prismtop.LAG, took, asked, n = 1_000_000_000, [], [1, 1, 3, 1], 0
+
+        def waits(_):
+            took.append(n)
+            if len(took) <= len(asked):
+                reader.send({"pause_after": asked[len(took) - 1]})
+            else:
+                reader.send({})
+            reader.beat(self.torch.elapsed)
+
+        def each(i):
+            nonlocal n, reader
+            n = i
+            if i == 2:
+                reader = self.reader()
+            if i > 1:
+                reader.beat(self.torch.elapsed)
+            if i == 100:
+                self.assertTrue(self.loop.guest.hot(), "the long way")
+                reader.send({"pause": True})
+                self.loop.due = 0
+        reader, sleep, time.sleep = None, time.sleep, waits
+        try:
+            self.train(150, each=each)
+        finally:
+            time.sleep = sleep
+        self.assertEqual([b - a for a, b in zip(took, took[1:])], asked)
+
     def test_what_other_threads_do_is_not_counted(self):
         torch, net, hot = self.torch, self.model(), []
 
