@@ -105,10 +105,10 @@ func (l *loop) carryOut(cut context.Context, c command) (stop bool, err error) {
 		err = l.set(cut, c.values, c.Kind == profiles.DecideCommand)
 	case profiles.PauseCommand:
 		if err = l.comparing.stopDeciding(cut, "the run was paused"); err == nil {
-			l.pause(cut, true)
+			err = l.pause(cut, true)
 		}
 	case profiles.ResumeCommand:
-		l.pause(cut, false)
+		err = l.pause(cut, false)
 	case profiles.StepCommand:
 		err = l.step(cut)
 	case profiles.AblateCommand:

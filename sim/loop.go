@@ -526,24 +526,35 @@ func (l *loop) obey(ctx, cut context.Context) (stop bool, err error) {
 	}
 }
 
-func (l *loop) pause(cut context.Context, paused bool) {
+// pause stops or continues the run; of a task that went on meanwhile, after the iterations that it has made.
+func (l *loop) pause(cut context.Context, paused bool) error {
 	if paused == l.paused || l.finished {
-		return
+		return nil
 	}
 	if p, ok := l.work.(workload.Pauser); ok {
 		if err := p.Pause(cut, paused); err != nil && cut.Err() == nil {
 			l.decline(err.Error())
-			return
+			return nil
+		}
+		for paused && p.Behind() && !l.finished {
+			if err := l.iterate(cut); err != nil {
+				return err
+			}
+		}
+		if l.finished {
+			l.announceEnd()
+			return nil
 		}
 	}
 	l.paused = paused
 	if paused {
 		l.running.stop(time.Now())
 		l.run.stream.State(profiles.Paused, "")
-		return
+		return nil
 	}
 	l.running.start(time.Now())
 	l.run.stream.State(profiles.Running, "")
+	return nil
 }
 
 // step runs one iteration of a paused run.

@@ -40,7 +40,7 @@ func (l *loop) restart(cut context.Context) error {
 	l.changes.suspended(before, l.settings)
 	l.run.stream.State(profiles.Running, "")
 	if paused {
-		l.pause(cut, true)
+		return l.pause(cut, true)
 	}
 	return nil
 }

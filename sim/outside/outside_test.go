@@ -320,8 +320,12 @@ func TestALoopTakesSingleSteps(t *testing.T) {
 	eventually(t, "a pause", func() bool { s = r.a.Tick(time.Now()); return s.State == profiles.Paused && r.w.Waits() })
 	before := s.Index
 	for i := range int64(3) {
+		written := r.loop.Ring.Written()
 		r.do(t, profiles.StepCommand)
 		eventually(t, "a step", func() bool { s = r.a.Tick(time.Now()); return s.Index > before+i })
+		if r.loop.Ring.Written() == written {
+			t.Errorf("step %d was taken before the pause", i+1)
+		}
 		if s.Index != before+i+1 || s.State != profiles.Paused {
 			t.Fatalf("after %d steps, %d became %d, %s", i+1, before, s.Index, s.State)
 		}

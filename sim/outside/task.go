@@ -424,9 +424,14 @@ func (t *task) Pause(ctx context.Context, paused bool) error {
 	return err
 }
 
+// Behind reports whether steps wait that were read while an answer was awaited.
+func (t *task) Behind() bool {
+	return slices.ContainsFunc(t.queue, func(r loop.Record) bool { return r.Kind == loop.Step })
+}
+
 // grant lets a loop that waits take the next step, of a fork those of an arm.
 func (t *task) grant(ctx context.Context) error {
-	if !t.held || len(t.queue) > 0 {
+	if !t.held || t.Behind() {
 		return nil
 	}
 	if t.granted--; t.granted >= 0 {

@@ -258,6 +258,9 @@ type Unable interface{ Unable() []profiles.CommandKind }
 // Pauser is a task that goes on by itself between two iterations, unless it is told to pause.
 type Pauser interface {
 	Pause(ctx context.Context, paused bool) error
+
+	// Behind reports whether iterations that were over before the task paused are still to be returned.
+	Behind() bool
 }
 
 // Recoverer is a task whose device can fail while it runs.
