@@ -56,7 +56,7 @@ func bucketRange(b int) (low, width float64) {
 	return math.Ldexp(float64(subBuckets+b&(subBuckets-1)), e), math.Ldexp(1, e)
 }
 
-// spread summarises the counts: quantiles are those of stats.Quantile, as if the times in a bucket were spread evenly.
+// spread summarises the counts. Quantiles are those of stats.Quantile for times spread evenly within each bucket.
 func (h *histogram) spread() profiles.Spread {
 	if h.n == 0 {
 		return profiles.Spread{}
@@ -92,7 +92,7 @@ func (h *histogram) spread() profiles.Spread {
 	return s
 }
 
-// timeIn returns the time of a rank, counted from 0, of so many in a bucket.
+// timeIn estimates a time in a bucket from its rank, counted from 0, among the bucket's times.
 func timeIn(bucket int, rank, of int64) float64 {
 	low, width := bucketRange(bucket)
 	return low + width*(float64(rank)+0.5)/float64(of)
