@@ -136,6 +136,18 @@ func TestAChangeIsExaminedByAKey(t *testing.T) {
 	if got := r.Called(); len(got) != 2 || got[1] != "Fork [{amp bf16}] from 300" {
 		t.Errorf("called %q: %s", got, m.status.text)
 	}
+	still := s
+	still.State = profiles.Paused
+	m, r = screen(t, 120, 40, Options{}, colorprofile.ANSI256, &still)
+	for _, key := range []string{"E", "Q"} {
+		press(m, key)
+		if !strings.HasPrefix(m.status.text, "starts once space resumes the run. ") {
+			t.Errorf("in a pause %s says %q", key, m.status.text)
+		}
+	}
+	if got := r.Called(); len(got) != 2 {
+		t.Errorf("called %q", got)
+	}
 	s.Settings, err = s.Settings.With(settings.Assignment{Key: "amp", Value: "fp16"})
 	if err != nil {
 		t.Fatal(err)

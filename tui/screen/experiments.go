@@ -91,7 +91,15 @@ func (x *experiments) examine(kind profiles.CommandKind, what string) {
 		return
 	}
 	x.tiles.openPane(x.tiles.deck.Find(effectsPane))
-	x.say(words.Changed(x.table, e, x.cores) + " " + what)
+	x.sayStart(words.Changed(x.table, e, x.cores) + " " + what)
+}
+
+// sayStart says what was started, of a paused run before all that it waits.
+func (x *experiments) sayStart(text string) {
+	if x.snap.State == profiles.Paused {
+		text = x.keys.Say(startsResumed) + text
+	}
+	x.say(text)
 }
 
 // replicate switches the examined change back and forth until its effect is decided.
@@ -113,7 +121,7 @@ const noChange = -1
 func (x *experiments) compareEverything() {
 	off, _ := x.table.Everything()
 	if !x.refused() && x.begin(profiles.Command{Kind: profiles.ReplicateCommand, Settings: off, At: noChange}) {
-		x.say(x.keys.Say(comparesEverything))
+		x.sayStart(x.keys.Say(comparesEverything))
 	}
 }
 
@@ -162,7 +170,7 @@ func (x *experiments) toggle() {
 // ablate starts an ablation, of every combination of factors if there are some, and shows its table.
 func (x *experiments) ablate(factors []settings.Factor, length string) {
 	if x.begin(profiles.Command{Kind: profiles.AblateCommand, Factors: factors}) {
-		x.say(strings.TrimSpace(x.keys.Say(stopsAblation) + length))
+		x.sayStart(strings.TrimSpace(x.keys.Say(stopsAblation) + length))
 	}
 }
 

@@ -22,6 +22,7 @@ const (
 	comparesEverything profiles.Advice = "everything off against on, by turns until decided; {ablate|a stop} stops it"
 	replicates         profiles.Advice = "is switched back and forth until decided; {ablate|a stop} stops it"
 	stopsAblation      profiles.Advice = "ablation: {ablate|a stop} or esc stops it. "
+	startsResumed      profiles.Advice = "starts once {pause|resuming} resumes the run. "
 	onlyWatches        profiles.Advice = "this screen only watches; {control|asking} asks for control"
 	focusFirst         profiles.Advice = "{next pane|a click} focuses a pane; {view} then changes its view, {scale} its scale, {draw} the drawing of a picture"
 	stepNeedsPause     profiles.Advice = "{step|a step} steps a paused run; {pause|a pause} pauses it"
