@@ -325,7 +325,7 @@ func (a *Aggregator) take(e *profiles.Event) {
 	case *profiles.Memory:
 		a.memory.Memory = *b
 		a.needs = needs{}
-		a.effects.Holds(b.Held(&a.run.Schema)-b.Caches+cacheBytes(&a.last), true)
+		a.effects.Holds(b.Held(&a.run.Schema)-b.Caches, &a.last.Caches, true)
 	case *profiles.LayerTimes:
 		a.layers, a.roofs = b.Layers, b.Roofs
 	case *profiles.Ablation:
@@ -408,7 +408,7 @@ func (a *Aggregator) iteration(it *profiles.Iteration) {
 		a.stage.clear()
 	}
 	begins := a.effects.Iteration(it)
-	a.effects.Holds(a.memory.Held(&a.run.Schema)-a.memory.Caches+cacheBytes(it), false)
+	a.effects.Holds(a.memory.Held(&a.run.Schema)-a.memory.Caches, &it.Caches, false)
 	for _, line := range a.effects.Told() {
 		a.log = keepNewest(append(a.log, line), maxLog)
 	}

@@ -25,6 +25,7 @@ type effect struct {
 	old      float64  // quality: the last before the change, NaN for none
 	held     memory   // before the change
 	switched bool     // an ablation switched settings at the same boundary
+	returned bool     // then: it has ended, and the next iteration has the change in force
 	closed   bool     // nothing more is added to the windows, but some iterations may not count yet
 	judged   basis    // of the last comparison
 	most     int      // iterations per window; 0 until everything before the change is counted
@@ -63,8 +64,13 @@ type quality struct {
 	has       bool
 }
 
-// memory is what the run holds, in bytes, and how often it has reported its plans' memory.
-type memory struct{ bytes, reports int64 }
+// memory is what the run holds, in bytes, without its caches and in each of them, and how often it has reported its
+// plans' memory.
+type memory struct {
+	bytes   int64
+	caches  [profiles.MaxCaches]int64
+	reports int64
+}
 
 // valueOr returns the value, NaN for none.
 func (q quality) valueOr() float64 {
@@ -88,6 +94,7 @@ type Tracker struct {
 	newest  quality // the newest
 	held    memory
 	history history
+	caches  []profiles.CacheInfo
 	names   []string // of the phases
 	aside   []bool   // by kind: its iterations are left out
 	items   int64    // of an iteration
@@ -104,7 +111,7 @@ type Tracker struct {
 
 // New returns a Tracker for a run with a schema.
 func New(s *profiles.Schema) Tracker {
-	t := Tracker{quality: s.SeriesNamed(s.Quality), history: history{phases: len(s.Phases)}, items: 1}
+	t := Tracker{quality: s.SeriesNamed(s.Quality), history: history{phases: len(s.Phases)}, items: 1, caches: s.Caches}
 	t.names = names(s)
 	for _, k := range s.Kinds {
 		t.aside = append(t.aside, k.Aside)
@@ -315,7 +322,10 @@ func (e *Tracker) Replicate(a *profiles.Ablation) {
 			now = f.earlier
 		}
 		f.Replica, f.Stopped, e.dirty = now.row, now.stopped, true
-		if now.row.HasMemory {
+		switch own := e.own(f); {
+		case len(own) > 0: // blocks fill it anew: what it held before is not in them
+			f.returned = f.switched && f.held.reports > 0 && a.Concluded()
+		case now.row.HasMemory:
 			f.MemoryChange, f.HasMemory = now.row.OnBytes-now.row.OffBytes, true
 		}
 	}
@@ -374,21 +384,41 @@ func (e *Tracker) drift(f *effect) {
 	e.dirty = true
 }
 
-// Holds adds what the run holds, in bytes, after an iteration or, if reported is true, by a report of its plans, which
-// follows every change. It says nothing of a change at whose boundary an ablation switched, too: its blocks do
-// (Replicate).
-func (e *Tracker) Holds(bytes int64, reported bool) {
+// own are the indices of the caches that a change switches or bounds.
+func (e *Tracker) own(f *effect) (own []int) {
+	for i, c := range e.caches {
+		if slices.ContainsFunc(f.Changes(), func(s profiles.Change) bool { return s.Key == c.Setting || s.Key == c.Limit }) {
+			own = append(own, i)
+		}
+	}
+	return own
+}
+
+// Holds adds what the run holds, in bytes, without its caches and in each of them, after an iteration or, if reported is
+// true, by a report of its plans, which follows every change. Of a change at whose boundary an ablation switched, too,
+// the blocks tell it (Replicate), but for caches of its own: those count once the blocks have ended.
+func (e *Tracker) Holds(bytes int64, caches *[profiles.MaxCaches]profiles.CacheCounters, reported bool) {
 	e.held.bytes = bytes
+	for i := range caches {
+		e.held.caches[i] = caches[i].Bytes
+	}
 	if reported {
 		e.held.reports++
 	}
-	for i := e.open; i < len(e.all); i++ {
+	for i := range e.all {
 		f := &e.all[i]
-		if f.closed || f.switched || f.held.reports == 0 || f.held.reports == e.held.reports || f.HasMemory &&
-			f.to.whole() {
+		switch {
+		case f.returned && !reported:
+			f.returned = false
+		case i < e.open || f.closed || f.switched || f.held.reports == 0 || f.held.reports == e.held.reports ||
+			f.HasMemory && f.to.whole():
 			continue
 		}
-		if change := bytes - f.held.bytes; change != f.MemoryChange || !f.HasMemory {
+		change := bytes - f.held.bytes
+		for _, c := range e.own(f) {
+			change += e.held.caches[c] - f.held.caches[c]
+		}
+		if change != f.MemoryChange || !f.HasMemory {
 			f.MemoryChange, f.HasMemory, e.dirty = change, true, true
 		}
 	}

@@ -47,6 +47,11 @@ func (t *trial) set(key, before, after string) {
 	t.it.Changes++
 }
 
+// holds reports what the run holds beside its caches, and these as the next iteration has them.
+func (t *trial) holds(bytes int64, reported bool) {
+	t.effects.Holds(bytes, &t.it.Caches, reported)
+}
+
 // cut switches settings as an ablation does.
 func (t *trial) cut() {
 	t.effects.Cut(profiles.Change{Iteration: t.it.Index})
