@@ -56,6 +56,37 @@ func TestMemoryIsWhatLives(t *testing.T) {
 	runtime.KeepAlive(object)
 }
 
+// A setting that was switched and is back leaves nothing of what it held: the run holds what one holds that never switched it.
+func TestMemoryForgetsASwitch(t *testing.T) {
+	for _, key := range []string{"fused_telescope", "pruned_fft", "shared_spectrum", "fused_optimizer", "checkpointing"} {
+		var held [2]int64
+		for switched := range 2 {
+			s, object := resolved(t, "baseline", "init_iterations=0", "threshold=0", "iterations=4")
+			r, was := prepared(t, s, object, 1), s.Values().Get(key)
+			for i := range 12 {
+				if switched == 1 && (i == 4 || i == 8) {
+					value := was
+					if i == 4 {
+						value = map[string]string{"true": "false", "false": "true"}[was]
+					}
+					s, _ := resolved(t, "baseline", "init_iterations=0", "threshold=0", "iterations=4", key+"="+value)
+					if err := r.Apply(t.Context(), s.Values()); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if _, err := r.Iterate(t.Context(), new(profiles.Iteration)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			m, info := r.Memory(), r.Info()
+			held[switched] = m.Needed(&info.Schema)
+		}
+		if held[0] != held[1] {
+			t.Errorf("%s: %d bytes, and %d where it was switched and is back", key, held[0], held[1])
+		}
+	}
+}
+
 // living is how many bytes of the heap live.
 func living() int64 {
 	runtime.GC()

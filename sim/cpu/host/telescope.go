@@ -36,8 +36,13 @@ func NewTelescope(n int, plans *PlanCache, par fft.Parallel) (*Telescope, error)
 }
 
 // SetTransforms configures the transforms of subsequent measurements. The default
-// is the zero value.
-func (t *Telescope) SetTransforms(how optics.Transforms) { t.transforms = how }
+// is the zero value. It frees the work space of the other kind of transform.
+func (t *Telescope) SetTransforms(how optics.Transforms) {
+	if how.Fused != t.transforms.Fused {
+		t.spectrum, t.field, t.strips = nil, nil, nil
+	}
+	t.transforms = how
+}
 
 // Bytes returns the memory of the work space, which the first measurement of a kind
 // allocates.
