@@ -28,6 +28,7 @@ func TestADatabaseCanBeQueried(t *testing.T) {
 		Processors: machine.Reading(12), GPUs: []machine.GPUSensors{{Name: "A", Power: machine.Reading(73.25), Temperature: machine.Missing("lost"), Throttle: []string{"idle", "power limit"}}},
 	}})
 	take(3*time.Second, &profiles.Memory{Device: profiles.DeviceMemory{Device: "GPU-1", Allocated: 100, Context: 50, Pinned: 7}})
+	take(3*time.Second, &profiles.Memory{Device: profiles.DeviceMemory{Device: "GPU-1", Allocated: 120, Context: 50, Pinned: 7}})
 	take(3*time.Second, &profiles.UnitResult{Unit: 1, Iterations: 12}) // before the checkpoint that it goes on from
 	it := prismtest.Progressive()
 	for ; it.Index < 3000; it.Index++ {
@@ -72,6 +73,8 @@ func TestADatabaseCanBeQueried(t *testing.T) {
 		"SELECT celsius IS NULL FROM sensors WHERE gpu = 0":                              "1",
 		"SELECT joules FROM sensors WHERE gpu IS NULL":                                   "12",
 		"SELECT bytes FROM memory WHERE part = 'gpu context'":                            "50",
+		"SELECT group_concat(bytes) FROM memory WHERE part LIKE 'gpu %'":                 "100,50,120",
+		"SELECT count(*) FROM memory WHERE part = 'caches'":                              "0",
 		effect + "100": "amp: off → bf16, faster, -0.25 [-0.3, -0.2], 4.0 to 3.0",
 		effect + "300": "amp: off → bf16, faster, -0.11 [-0.2, -0.06], 5.0 to 4.0",
 		"SELECT reason FROM effects WHERE iteration = 300":             "",

@@ -27,6 +27,7 @@ type tabulator struct {
 	told      told
 	schema    profiles.Schema
 	layers    layerList
+	held      map[string]int64                 // by category of memory, as written last in the start
 	startedAt float64                          // seconds since the recording began
 	start     int                              // −1 before the first
 	begun     bool                             // a start was written
@@ -37,7 +38,7 @@ type tabulator struct {
 // begin writes a start of the run.
 func (x *tabulator) begin(t *inserts, b *profiles.Begin, at float64) {
 	x.start++
-	x.begun, x.iterated, x.startedAt, x.schema = true, false, at, b.Info.Schema
+	x.begun, x.iterated, x.startedAt, x.schema, x.held = true, false, at, b.Info.Schema, map[string]int64{}
 	i := &b.Info
 	t.run(insertStart, x.start, at, i.Schema.Workload, i.Object, i.Device, i.Kernels, i.GPUReason,
 		int64(i.Seed), i.Parameters, i.Units, max(i.Passes, 1), i.Schema.Unit.One, i.Schema.Quality)
@@ -114,16 +115,24 @@ func (x *tabulator) tabulate(t *inserts, body profiles.Body, at float64) {
 		t.run(insertNote, x.start, b.Iteration, b.Author, b.Text, x.startedAt+b.Written.Seconds(), at)
 	case *profiles.Memory:
 		for i, m := range x.schema.Memory {
-			t.run(insertMemory, x.start, at, m.Name, b.Parts[i])
+			x.holds(t, at, m.Name, b.Parts[i])
 		}
-		t.run(insertMemory, x.start, at, "caches", b.Caches)
 		if d := &b.Device; d.Used() {
-			t.run(insertMemory, x.start, at, "gpu allocated", d.Allocated)
-			t.run(insertMemory, x.start, at, "gpu context", d.Context)
-			t.run(insertMemory, x.start, at, "pinned", d.Pinned)
+			x.holds(t, at, "gpu allocated", d.Allocated)
+			x.holds(t, at, "gpu context", d.Context)
+			x.holds(t, at, "pinned", d.Pinned)
 		}
 	case *profiles.Sensors:
 		tabulateSensors(t, &b.Sensors, at-b.Age.Seconds())
+	}
+}
+
+// holds writes a category of memory, unless it is as before. That of the caches, which fill from one report to the next, is in
+// the readings.
+func (x *tabulator) holds(t *inserts, at float64, part string, bytes int64) {
+	if before, known := x.held[part]; !known || before != bytes {
+		t.run(insertMemory, x.start, at, part, bytes)
+		x.held[part] = bytes
 	}
 }
 
