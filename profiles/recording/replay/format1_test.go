@@ -150,7 +150,8 @@ func TestADatabaseHasTheTablesOfFormat1(t *testing.T) {
 	old := format1(t)
 	made := export(t, old)
 	for table, columns := range map[string]string{
-		"starts": "*", "settings": "*", "metrics": "*", "changes": "*", "measurements": "*", "units": "*", "notes": "*", "sensors": "*", "memory": "*", "pictures": "*", "layer_lists": "*", "layer_samples": "*",
+		"starts": "*", "settings": "*", "metrics": "*", "changes": "*", "measurements": "*", "units": "*", "notes": "*", "sensors": "*", "pictures": "*", "layer_lists": "*", "layer_samples": "*",
+		"memory WHERE part <> 'caches'": "*", // these were those of a change of plans
 		// the recorder kept a place for why a recording stopped, and the end of a run cleared its alerts
 		// the times of the log counted from the start
 		"recording": "key, trim(value)", "log WHERE text NOT LIKE 'cleared after %'": "text, refused",

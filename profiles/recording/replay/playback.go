@@ -368,7 +368,7 @@ func (b *playback) work() {
 	until := time.Now().Add(slice)
 	for b.ctx.Err() == nil {
 		m := b.upcoming()
-		if m == nil || m.Since > to && b.begun {
+		if m == nil || m.Since > to && b.begun && !(b.at < to && b.marked(to)) {
 			b.target, b.clock = nil, b.at
 			return
 		}
@@ -377,10 +377,15 @@ func (b *playback) work() {
 			continue
 		}
 		b.consume() // at the target, for all that is known of it here, or to show where it is
-		if time.Now().After(until) {
+		if b.at < to && time.Now().After(until) {
 			return
 		}
 	}
+}
+
+// marked reports whether a mark has the time: what it marks comes with the first moment from then on.
+func (b *playback) marked(at time.Duration) bool {
+	return slices.ContainsFunc(b.marks, func(m profiles.Mark) bool { return m.At == at })
 }
 
 // ticksUntil reports whether the stretch being read has another tick after the next moment, up to a

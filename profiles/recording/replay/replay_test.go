@@ -164,6 +164,17 @@ func TestJumps(t *testing.T) {
 	if at := jump(1, profiles.AlertMark); at > alerts[0].At || alerts[0].At-at > 200*time.Millisecond {
 		t.Errorf("the first alert is at %v, want %v", at, alerts[0].At)
 	}
+	// What was marked between two moments comes with the later one.
+	b.step(1)
+	note := profiles.Mark{At: b.at + 1, Kind: profiles.NoteMark}
+	b.marks = append(b.marks, note)
+	b.seek(b.first())
+	b.arrive(t)
+	if at := jump(1, profiles.NoteMark); at < note.At {
+		t.Errorf("the note is at %v, want %v", at, note.At)
+	} else if again := jump(1, profiles.NoteMark); again != at {
+		t.Errorf("the note came twice, at %v and %v", at, again)
+	}
 }
 
 // A player delivers snapshots while a run goes on, up to the newest.
