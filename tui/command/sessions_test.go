@@ -226,6 +226,9 @@ func TestDWithoutAShell(t *testing.T) {
 	if got := s.end(time.Minute); got != 0 {
 		t.Errorf("status %d", got)
 	}
+	if strings.Contains(x.Said(), "goes on as session") {
+		t.Errorf("it says of a run that has ended: %s", x.Said())
+	}
 	wholeRecording(t)
 }
 

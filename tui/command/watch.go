@@ -153,14 +153,18 @@ func onScreen(ctx context.Context, show exportable, look screen.Options, host *s
 		sessions.OutliveTerminal()
 		if errors.Is(err, control.ErrDetached) {
 			if refused := sessions.ToShell(); refused != nil {
-				look.Leave.Greeting = "not left: " + refused.Error() +
-					"; prismtop run --detach begins a run without a terminal"
+				look.Leave.Greeting = notLeft(refused)
 				continue
 			}
 		}
 		host.Shut()
 		return err
 	}
+}
+
+// notLeft says why a run was not left for the shell.
+func notLeft(refused error) string {
+	return "not left: " + refused.Error() + "; prismtop run --detach begins a run without a terminal"
 }
 
 // leftGoing reports whether a screen ended with its run going on.
@@ -246,6 +250,9 @@ func (f *runFlags) serve(host *sessions.Host, show cli.Live, look *screen.Option
 		return nil
 	}
 	look.Leave = screen.Leave{Text: host.Farewell(), OnHangup: f.outlives}
+	if refused := terminal.Shell(); refused != nil {
+		look.Leave.Stays = notLeft(refused)
+	}
 	text := "session " + host.ID() + " can be left going"
 	if f.outlives {
 		sessions.OutliveTerminal()

@@ -36,6 +36,8 @@ type Leave struct {
 	// Text is printed when the user leaves the run going, in place of the summary; empty if that is
 	// not possible.
 	Text string
+	// Stays is why the terminal cannot be left, which is said instead; empty if it can.
+	Stays string
 	// OnHangup leaves it going when the terminal is lost.
 	OnHangup bool
 	// Always leaves it going unless the user ends it: the run is in another process.
@@ -141,6 +143,10 @@ func (d *departure) goesOn() bool {
 
 // detach leaves the run going.
 func (d *departure) detach() tea.Cmd {
+	if d.leave.Stays != "" {
+		d.seat.complain(d.leave.Stays)
+		return nil
+	}
 	d.gone = control.ErrDetached
 	d.Leave()
 	return tea.Quit

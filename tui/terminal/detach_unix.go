@@ -26,10 +26,8 @@ func Redirect(to *os.File) error {
 // NewSession makes a command start in a session of its own, without a terminal.
 func NewSession(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
-// ToShell gives the terminal on standard input back to the shell while the process goes on, as
-// ctrl+z and bg do: it stops the process, and waker, which calls Wake, continues it once the shell
-// has the terminal. The error reports that there is no such shell.
-func ToShell(waker *exec.Cmd) error {
+// Shell reports that no shell is behind the terminal that could have it back while the process goes on; nil if one may be.
+func Shell() error {
 	session, err := unix.Getsid(0)
 	if err != nil {
 		return err
@@ -37,12 +35,22 @@ func ToShell(waker *exec.Cmd) error {
 	if session == unix.Getpgrp() {
 		return errNoShell
 	}
+	return nil
+}
+
+// ToShell gives the terminal on standard input back to the shell while the process goes on, as
+// ctrl+z and bg do: it stops the process, and waker, which calls Wake, continues it once the shell
+// has the terminal. The error reports that there is no such shell.
+func ToShell(waker *exec.Cmd) error {
+	if err := Shell(); err != nil {
+		return err
+	}
 	waker.Stdin = os.Stdin
 	waker.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it is not stopped, too
 	if err := waker.Start(); err != nil {
 		return err
 	}
-	err = stop()
+	err := stop()
 	if err != nil {
 		_ = waker.Process.Kill()
 	}

@@ -105,6 +105,9 @@ func Redirect(*os.File) error { return errors.ErrUnsupported }
 // NewSession does nothing: there are no sessions of processes.
 func NewSession(*exec.Cmd) {}
 
+// Shell fails: there is no job control.
+func Shell() error { return errors.ErrUnsupported }
+
 // ToShell fails: there is no job control.
 func ToShell(*exec.Cmd) error { return errors.ErrUnsupported }
 
