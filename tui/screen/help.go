@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"prismtop/profiles"
-	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
 	"prismtop/tui/layout"
 	"prismtop/tui/pane"
@@ -268,7 +267,7 @@ func (h *help) openOnFailure(before, now *profiles.Snapshot) {
 	}
 }
 
-// alertLines returns the full alerts in lines of w cells, each with its severity, start time and
+// alertLines returns the full alerts in lines of w cells, each with its severity, first iteration and
 // advice.
 func (h *help) alertLines(w int) []widget.Line {
 	alerts := troubles(h.run.snap, h.keys)
@@ -278,8 +277,8 @@ func (h *help) alertLines(w int) []widget.Line {
 	var lines []widget.Line
 	for _, a := range alerts {
 		style := pane.AlertStyle(a.Severity)
-		lines = append(lines, widget.Line{Text: fmt.Sprintf("%c %s since %s", pane.AlertGlyph(a.Severity), a.Severity,
-			unit.Clock(a.Since)), Style: style})
+		lines = append(lines, widget.Line{Text: fmt.Sprintf("%c %s since iteration %d", pane.AlertGlyph(a.Severity),
+			a.Severity, a.Iteration), Style: style})
 		lines = append(lines, widget.Wrapped(a.What, w, theme.Strong)...)
 		lines = append(lines, widget.Wrapped(h.keys.Say(a.Try), w, theme.Plain)...)
 		lines = append(lines, widget.Line{})
