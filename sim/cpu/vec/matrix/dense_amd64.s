@@ -843,8 +843,51 @@ TEXT ·combine8AVX2(SB), NOSPLIT, $0-40
 	XORQ         SI, SI
 
 whole:
-	CMPQ        CX, $0x00000008
+	CMPQ        CX, $0x00000010
 	JLT         rest
+	VMOVUPS     (AX)(SI*1), Y8
+	VMOVUPS     (DX)(SI*1), Y9
+	VFMADD231PS Y9, Y0, Y8
+	VMOVUPS     (DI)(SI*1), Y9
+	VFMADD231PS Y9, Y1, Y8
+	VMOVUPS     (R8)(SI*1), Y9
+	VFMADD231PS Y9, Y2, Y8
+	VMOVUPS     (R9)(SI*1), Y9
+	VFMADD231PS Y9, Y3, Y8
+	VMOVUPS     (R10)(SI*1), Y9
+	VFMADD231PS Y9, Y4, Y8
+	VMOVUPS     (R11)(SI*1), Y9
+	VFMADD231PS Y9, Y5, Y8
+	VMOVUPS     (R12)(SI*1), Y9
+	VFMADD231PS Y9, Y6, Y8
+	VMOVUPS     (BX)(SI*1), Y9
+	VFMADD231PS Y9, Y7, Y8
+	VMOVUPS     Y8, (AX)(SI*1)
+	VMOVUPS     32(AX)(SI*1), Y8
+	VMOVUPS     32(DX)(SI*1), Y9
+	VFMADD231PS Y9, Y0, Y8
+	VMOVUPS     32(DI)(SI*1), Y9
+	VFMADD231PS Y9, Y1, Y8
+	VMOVUPS     32(R8)(SI*1), Y9
+	VFMADD231PS Y9, Y2, Y8
+	VMOVUPS     32(R9)(SI*1), Y9
+	VFMADD231PS Y9, Y3, Y8
+	VMOVUPS     32(R10)(SI*1), Y9
+	VFMADD231PS Y9, Y4, Y8
+	VMOVUPS     32(R11)(SI*1), Y9
+	VFMADD231PS Y9, Y5, Y8
+	VMOVUPS     32(R12)(SI*1), Y9
+	VFMADD231PS Y9, Y6, Y8
+	VMOVUPS     32(BX)(SI*1), Y9
+	VFMADD231PS Y9, Y7, Y8
+	VMOVUPS     Y8, 32(AX)(SI*1)
+	ADDQ        $+64, SI
+	SUBQ        $+16, CX
+	JMP         whole
+
+rest:
+	CMPQ        CX, $0x00000008
+	JLT         partial
 	VMOVUPS     (AX)(SI*1), Y8
 	VMOVUPS     (DX)(SI*1), Y9
 	VFMADD231PS Y9, Y0, Y8
@@ -865,9 +908,9 @@ whole:
 	VMOVUPS     Y8, (AX)(SI*1)
 	ADDQ        $+32, SI
 	SUBQ        $+8, CX
-	JMP         whole
+	JMP         rest
 
-rest:
+partial:
 	TESTQ       CX, CX
 	JLE         done
 	MOVQ        $0x00000008, R13
@@ -937,17 +980,32 @@ TEXT ·combine1AVX2(SB), NOSPLIT, $0-40
 	XORQ         BX, BX
 
 whole:
-	CMPQ        CX, $0x00000008
+	CMPQ        CX, $0x00000010
 	JLT         rest
+	VMOVUPS     (AX)(BX*1), Y1
+	VMOVUPS     (DX)(BX*1), Y2
+	VFMADD231PS Y2, Y0, Y1
+	VMOVUPS     Y1, (AX)(BX*1)
+	VMOVUPS     32(AX)(BX*1), Y1
+	VMOVUPS     32(DX)(BX*1), Y2
+	VFMADD231PS Y2, Y0, Y1
+	VMOVUPS     Y1, 32(AX)(BX*1)
+	ADDQ        $+64, BX
+	SUBQ        $+16, CX
+	JMP         whole
+
+rest:
+	CMPQ        CX, $0x00000008
+	JLT         partial
 	VMOVUPS     (AX)(BX*1), Y1
 	VMOVUPS     (DX)(BX*1), Y2
 	VFMADD231PS Y2, Y0, Y1
 	VMOVUPS     Y1, (AX)(BX*1)
 	ADDQ        $+32, BX
 	SUBQ        $+8, CX
-	JMP         whole
+	JMP         rest
 
-rest:
+partial:
 	TESTQ       CX, CX
 	JLE         done
 	MOVQ        $0x00000008, SI
@@ -973,7 +1031,7 @@ done:
 	RET
 
 // func productsAVX2(out *float32, w *float32, pitch int, x *float32, n int)
-// Requires: AVX, CMOV, FMA3, MMX+
+// Requires: AVX, CMOV, FMA3
 TEXT ·productsAVX2(SB), NOSPLIT, $0-40
 	MOVQ   out+0(FP), AX
 	MOVQ   w+8(FP), CX
@@ -981,59 +1039,79 @@ TEXT ·productsAVX2(SB), NOSPLIT, $0-40
 	MOVQ   x+24(FP), BX
 	MOVQ   n+32(FP), SI
 	SHLQ   $0x02, DX
-	MOVQ   CX, DI
+	LEAQ   (CX)(DX*1), DI
 	LEAQ   (DI)(DX*1), R8
 	LEAQ   (R8)(DX*1), R9
-	LEAQ   (R9)(DX*1), R10
-	LEAQ   (DX)(DX*1), DX
-	LEAQ   (CX)(DX*2), DX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
-	XORQ   CX, CX
+	XORQ   DX, DX
 
 whole:
-	CMPQ        SI, $0x00000008
+	CMPQ        SI, $0x00000010
 	JLT         rest
-	PREFETCHT1  (DX)(CX*4)
-	PREFETCHT1  64(DX)(CX*4)
-	VMOVUPS     (BX)(CX*1), Y4
-	VMOVUPS     (DI)(CX*1), Y5
+	VMOVUPS     (BX)(DX*1), Y4
+	VMOVUPS     (CX)(DX*1), Y5
 	VFMADD231PS Y5, Y4, Y0
-	VMOVUPS     (R8)(CX*1), Y5
+	VMOVUPS     (DI)(DX*1), Y5
 	VFMADD231PS Y5, Y4, Y1
-	VMOVUPS     (R9)(CX*1), Y5
+	VMOVUPS     (R8)(DX*1), Y5
 	VFMADD231PS Y5, Y4, Y2
-	VMOVUPS     (R10)(CX*1), Y5
+	VMOVUPS     (R9)(DX*1), Y5
 	VFMADD231PS Y5, Y4, Y3
-	ADDQ        $+32, CX
-	SUBQ        $+8, SI
+	VMOVUPS     32(BX)(DX*1), Y4
+	VMOVUPS     32(CX)(DX*1), Y5
+	VFMADD231PS Y5, Y4, Y0
+	VMOVUPS     32(DI)(DX*1), Y5
+	VFMADD231PS Y5, Y4, Y1
+	VMOVUPS     32(R8)(DX*1), Y5
+	VFMADD231PS Y5, Y4, Y2
+	VMOVUPS     32(R9)(DX*1), Y5
+	VFMADD231PS Y5, Y4, Y3
+	ADDQ        $+64, DX
+	SUBQ        $+16, SI
 	JMP         whole
 
 rest:
+	CMPQ        SI, $0x00000008
+	JLT         partial
+	VMOVUPS     (BX)(DX*1), Y4
+	VMOVUPS     (CX)(DX*1), Y5
+	VFMADD231PS Y5, Y4, Y0
+	VMOVUPS     (DI)(DX*1), Y5
+	VFMADD231PS Y5, Y4, Y1
+	VMOVUPS     (R8)(DX*1), Y5
+	VFMADD231PS Y5, Y4, Y2
+	VMOVUPS     (R9)(DX*1), Y5
+	VFMADD231PS Y5, Y4, Y3
+	ADDQ        $+32, DX
+	SUBQ        $+8, SI
+	JMP         rest
+
+partial:
 	TESTQ       SI, SI
 	JLE         done
-	MOVQ        $0x00000008, DX
-	CMPQ        SI, DX
-	CMOVQLT     SI, DX
+	MOVQ        $0x00000008, R10
+	CMPQ        SI, R10
+	CMOVQLT     SI, R10
 	XORQ        R11, R11
-	TESTQ       DX, DX
-	CMOVQLT     R11, DX
+	TESTQ       R10, R10
+	CMOVQLT     R11, R10
 	LEAQ        masks<>+32(SB), R11
-	SHLQ        $0x02, DX
-	SUBQ        DX, R11
+	SHLQ        $0x02, R10
+	SUBQ        R10, R11
 	VMOVUPS     (R11), Y4
-	VMASKMOVPS  (BX)(CX*1), Y4, Y5
-	VMASKMOVPS  (DI)(CX*1), Y4, Y6
+	VMASKMOVPS  (BX)(DX*1), Y4, Y5
+	VMASKMOVPS  (CX)(DX*1), Y4, Y6
 	VFMADD231PS Y6, Y5, Y0
-	VMASKMOVPS  (R8)(CX*1), Y4, Y6
+	VMASKMOVPS  (DI)(DX*1), Y4, Y6
 	VFMADD231PS Y6, Y5, Y1
-	VMASKMOVPS  (R9)(CX*1), Y4, Y6
+	VMASKMOVPS  (R8)(DX*1), Y4, Y6
 	VFMADD231PS Y6, Y5, Y2
-	VMASKMOVPS  (R10)(CX*1), Y4, Y4
+	VMASKMOVPS  (R9)(DX*1), Y4, Y4
 	VFMADD231PS Y4, Y5, Y3
-	ADDQ        $+32, CX
+	ADDQ        $+32, DX
 	SUBQ        $+8, SI
 	JMP         rest
 
