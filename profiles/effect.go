@@ -51,9 +51,9 @@ type Effect struct {
 	QualityDrift float64
 	HasQuality   bool
 	// MemoryChange is what the run holds at the end of the after-window minus what it held before the change, in
-	// bytes: the sums of its plans' buffers and of the caches that the change switches or bounds, not what the operating
-	// system counts. Of a change that was switched back and forth, it is the difference between the blocks of both values,
-	// but for such caches: those are compared as before and after. HasMemory is false until that is known.
+	// bytes: the sums of its plans' buffers and of the caches that the change switches or bounds, not what the
+	// operating system counts. Of a change that was switched back and forth, it is the difference between the blocks of
+	// both values, but for such caches: those are compared as before and after. HasMemory is false until that is known.
 	MemoryChange int64
 	HasMemory    bool
 	// Replica is what switching the change back and forth has shown; nil where that was not

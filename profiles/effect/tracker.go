@@ -387,16 +387,19 @@ func (e *Tracker) drift(f *effect) {
 // own are the indices of the caches that a change switches or bounds.
 func (e *Tracker) own(f *effect) (own []int) {
 	for i, c := range e.caches {
-		if slices.ContainsFunc(f.Changes(), func(s profiles.Change) bool { return s.Key == c.Setting || s.Key == c.Limit }) {
-			own = append(own, i)
+		for _, s := range f.Changes() {
+			if s.Key == c.Setting || s.Key == c.Limit {
+				own = append(own, i)
+				break
+			}
 		}
 	}
 	return own
 }
 
-// Holds adds what the run holds, in bytes, without its caches and in each of them, after an iteration or, if reported is
-// true, by a report of its plans, which follows every change. Of a change at whose boundary an ablation switched, too,
-// the blocks tell it (Replicate), but for caches of its own: those count once the blocks have ended.
+// Holds adds what the run holds, in bytes, without its caches and in each of them, after an iteration or, if reported
+// is true, by a report of its plans, which follows every change. Of a change at whose boundary an ablation switched,
+// too, the blocks tell it (Replicate), but for caches of its own: those count once the blocks have ended.
 func (e *Tracker) Holds(bytes int64, caches *[profiles.MaxCaches]profiles.CacheCounters, reported bool) {
 	e.held.bytes = bytes
 	for i := range caches {

@@ -127,8 +127,8 @@ func (x *tabulator) tabulate(t *inserts, body profiles.Body, at float64) {
 	}
 }
 
-// holds writes a category of memory, unless it is as before. That of the caches, which fill from one report to the next, is in
-// the readings.
+// holds writes a category of memory, unless it is as before. That of the caches, which fill from one report to the
+// next, is in the readings.
 func (x *tabulator) holds(t *inserts, at float64, part string, bytes int64) {
 	if before, known := x.held[part]; !known || before != bytes {
 		t.run(insertMemory, x.start, at, part, bytes)

@@ -26,7 +26,8 @@ func Redirect(to *os.File) error {
 // NewSession makes a command start in a session of its own, without a terminal.
 func NewSession(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
-// Shell reports that no shell is behind the terminal that could have it back while the process goes on; nil if one may be.
+// Shell reports that no shell is behind the terminal that could have it back while the process goes on; nil if one
+// may be.
 func Shell() error {
 	session, err := unix.Getsid(0)
 	if err != nil {

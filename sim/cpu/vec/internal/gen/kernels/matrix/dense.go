@@ -119,8 +119,8 @@ const productRows = 4
 // first-level cache, so a line may be gone before it is asked for again.
 func (s *set) lineVectors() int { return 64 / s.Bytes() }
 
-// products multiplies four rows of a matrix with a row. With AVX-512 it prefetches as many bytes behind them: on processors
-// with AVX2 alone (EPYC, Zen 3) that takes half as long again as without.
+// products multiplies four rows of a matrix with a row. With AVX-512 it prefetches as many bytes behind them: on
+// processors with AVX2 alone (EPYC, Zen 3) that takes half as long again as without.
 func (s *set) products(halves bool) {
 	suffix, function, argument, shift := s.matrix(halves)
 	s.Kernel("products"+suffix, "out *float32, "+argument+", pitch int, x *float32, n int",
