@@ -36,8 +36,10 @@ func (a *Aggregator) readMachine(now time.Time, moved bool) (any bool) {
 		a.report.Report(now, &profiles.Load{Load: r.load()})
 		any = true
 	}
-	// Memory of a finished run grew until its end, however soon that came.
-	still := a.Last() != nil && !moved && a.pace.state != profiles.Running && r.memoryIn == a.pace.state
+	// Memory of a finished run grew until its end, however soon that came; what grows later is the screen's, and not
+	// recorded.
+	over := a.pace.state > profiles.Paused
+	still := a.Last() != nil && r.memoryIn == a.pace.state && (over || !moved && a.pace.state != profiles.Running)
 	if !still && (r.memoryAt.IsZero() || now.Sub(r.memoryAt) >= residentEvery || r.memoryIn != a.pace.state) {
 		b := &profiles.Resident{Collectable: r.collectable()}
 		if k, ok := a.options.Tape.(Keeper); ok {
