@@ -217,6 +217,8 @@ func TestARestartBeginsAgainAndKeepsTheLog(t *testing.T) {
 	r.Change(profiles.Change{Key: "amp", After: "on", Iteration: 40}, settings.Values{})
 	r.Log("saved moon.png")
 	r.UnitDone(profiles.UnitResult{})
+	running := profiles.Ablation{Running: true, Rows: make([]profiles.AblationRow, 1)}
+	r.Ablation(&running)
 	r.State(profiles.Failed, "diverged")
 	if s := r.tick(); s.State != profiles.Failed || s.Err != "diverged" {
 		t.Errorf("state %v, %q", s.State, s.Err)
@@ -234,6 +236,16 @@ func TestARestartBeginsAgainAndKeepsTheLog(t *testing.T) {
 	}
 	if len(s.Log) != 1 || s.Run.PriorStarts != 1 {
 		t.Errorf("log %v, starts %d", s.Log, s.Run.PriorStarts)
+	}
+	over := running
+	over.Running = false
+	r.Ablation(&over)
+	if a := r.tick().Ablation; a == nil || a.PriorStarts != 0 {
+		t.Errorf("the ablation of before the restart: %+v", a)
+	}
+	r.Ablation(&running)
+	if a := r.tick().Ablation; a.PriorStarts != 1 {
+		t.Errorf("one of after it: %+v", a)
 	}
 }
 

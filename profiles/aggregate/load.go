@@ -189,10 +189,13 @@ func (a *Aggregator) settle() {
 // takeAblation adopts a new state of an ablation, with the load by other programs
 // since it began.
 func (a *Aggregator) takeAblation(next *profiles.Ablation, now time.Time) {
+	with := *next
+	with.PriorStarts = a.run.PriorStarts
 	if a.ablation == nil || !a.ablation.Running {
 		a.ablatingSince = now
+	} else {
+		with.PriorStarts = a.ablation.PriorStarts
 	}
-	with := *next
 	with.Foreign, with.ForeignKnown = a.loads.between(a.ablatingSince, now)
 	if a.ablation = &with; with.HasTable() {
 		a.compared = a.ablation

@@ -283,7 +283,11 @@ func (f *facts) ablation() section {
 	if a == nil || len(a.Rows) == 0 {
 		return section{}
 	}
-	s := section{ID: "ablation", Title: "Ablation",
+	title := "Ablation"
+	if a.PriorStarts < f.newest.Run.PriorStarts {
+		title += " before the restart"
+	}
+	s := section{ID: "ablation", Title: title,
 		Head: []string{"Setting", "Off", "On", "Effect on the time of an iteration", "95 % interval", "Verdict"}}
 	for i := range a.Rows {
 		r := &a.Rows[i]
