@@ -25,7 +25,7 @@ type effect struct {
 	old      float64  // quality: the last before the change, NaN for none
 	held     memory   // before the change
 	switched bool     // an ablation switched settings at the same boundary
-	returned bool     // then: it has ended, and the next iteration has the change in force
+	returned bool     // then: that ablation has ended, and the next iteration runs under the change
 	closed   bool     // nothing more is added to the windows, but some iterations may not count yet
 	judged   basis    // of the last comparison
 	most     int      // iterations per window; 0 until everything before the change is counted

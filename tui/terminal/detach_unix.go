@@ -26,8 +26,7 @@ func Redirect(to *os.File) error {
 // NewSession makes a command start in a session of its own, without a terminal.
 func NewSession(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
-// Shell reports that no shell is behind the terminal that could have it back while the process goes on; nil if one
-// may be.
+// Shell returns an error if no shell can take the terminal back while the process goes on.
 func Shell() error {
 	session, err := unix.Getsid(0)
 	if err != nil {

@@ -151,7 +151,7 @@ func TestADatabaseHasTheTablesOfFormat1(t *testing.T) {
 	made := export(t, old)
 	for table, columns := range map[string]string{
 		"starts": "*", "settings": "*", "metrics": "*", "changes": "*", "measurements": "*", "units": "*", "notes": "*", "sensors": "*", "pictures": "*", "layer_lists": "*", "layer_samples": "*",
-		"memory WHERE part <> 'caches'": "*", // these were those of a change of plans
+		"memory WHERE part <> 'caches'": "*", // written at changes of plans only
 		// the recorder kept a place for why a recording stopped, and the end of a run cleared its alerts
 		// the times of the log counted from the start
 		"recording": "key, trim(value)", "log WHERE text NOT LIKE 'cleared after %'": "text, refused",
