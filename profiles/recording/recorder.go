@@ -116,7 +116,8 @@ func New(o Options) *Recorder {
 	}
 	began := time.Now()
 	if o.Joined != nil {
-		o.Path, began = o.Joined.Path, o.Joined.began
+		// With the monotonic clock, as the times of the run are: the wall clock may be adjusted meanwhile.
+		o.Path, began = o.Joined.Path, began.Add(o.Joined.began.Sub(began.Round(0)))
 	}
 	r := &Recorder{
 		options: o, began: began,

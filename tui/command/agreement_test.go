@@ -475,10 +475,7 @@ func TestARunAndItsRecordingSayTheSame(t *testing.T) {
 	own := output(t, folder, append([]string{"run", "--json", "--resume", "c.npz", "--max-iterations", "161"}, exports...)...)
 	exported(folder)
 	recorded := output(t, folder, "replay", "--json", "run.sqlite")
-	if a, b := from(t, own, "wall_seconds")["wall_seconds"].value, from(t, recorded, "wall_seconds")["wall_seconds"].value; math.Abs(a-b) > 2e-6 {
-		t.Errorf("resumed: it ran %v s, and %v s by its recording", a, b)
-	}
-	differ := regexp.MustCompile(`("wall_seconds(?:_in_all)?": |"recording": )[^,\n]*`) // the latter relative to other folders
+	differ := regexp.MustCompile(`("recording": )[^,\n]*`) // relative to other folders
 	if own, recorded := differ.ReplaceAllString(own, "$1"), differ.ReplaceAllString(recorded, "$1"); own != recorded {
 		t.Errorf("resumed: the recording's summary has other lines than the run's own:\n%s", differing(own, recorded))
 	}
