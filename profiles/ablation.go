@@ -74,8 +74,8 @@ type Ablation struct {
 	// it began. The aggregator fills it in.
 	Foreign      float64
 	ForeignKnown bool
-	// PriorStarts is how often the run was restarted before it began. The aggregator fills it in.
-	PriorStarts int
+	// Start is the Snapshot.Start in which it began. The aggregator fills it in.
+	Start int
 
 	Rows []AblationRow
 

@@ -240,11 +240,11 @@ func TestARestartBeginsAgainAndKeepsTheLog(t *testing.T) {
 	over := running
 	over.Running = false
 	r.Ablation(&over)
-	if a := r.tick().Ablation; a == nil || a.PriorStarts != 0 {
+	if a := r.tick().Ablation; a == nil || a.Start != 0 {
 		t.Errorf("the ablation of before the restart: %+v", a)
 	}
 	r.Ablation(&running)
-	if a := r.tick().Ablation; a.PriorStarts != 1 {
+	if a := r.tick().Ablation; a.Start != 1 {
 		t.Errorf("one of after it: %+v", a)
 	}
 }

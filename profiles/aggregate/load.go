@@ -190,11 +190,11 @@ func (a *Aggregator) settle() {
 // since it began.
 func (a *Aggregator) takeAblation(next *profiles.Ablation, now time.Time) {
 	with := *next
-	with.PriorStarts = a.run.PriorStarts
+	with.Start = a.start()
 	if a.ablation == nil || !a.ablation.Running {
 		a.ablatingSince = now
 	} else {
-		with.PriorStarts = a.ablation.PriorStarts
+		with.Start = a.ablation.Start
 	}
 	with.Foreign, with.ForeignKnown = a.loads.between(a.ablatingSince, now)
 	if a.ablation = &with; with.HasTable() {

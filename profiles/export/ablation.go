@@ -22,6 +22,7 @@ type Ablation struct {
 
 // AblationTable is an ablation's table in JSON. What was not measured is null.
 type AblationTable struct {
+	Start   int           `json:"start"` // starts of the run before the one in which it began
 	Work    string        `json:"work"`
 	Ended   string        `json:"ended"`
 	Rounds  int           `json:"rounds"`
@@ -67,7 +68,7 @@ func ablationIn(s *profiles.Snapshot) *AblationTable {
 
 // tableOf returns the table in JSON.
 func tableOf(a *profiles.Ablation) *AblationTable {
-	out := &AblationTable{Work: a.Work, Ended: a.Ended, Rounds: a.Rounds, Seconds: a.Spent.Seconds(),
+	out := &AblationTable{Start: a.Start, Work: a.Work, Ended: a.Ended, Rounds: a.Rounds, Seconds: a.Spent.Seconds(),
 		Rows: []AblationRow{}, Factorial: factorial(a.Factorial)}
 	if a.Quality.Name != "" {
 		out.Quality = &a.Quality.Name

@@ -292,7 +292,7 @@ func TestSummaryHasTheAblation(t *testing.T) {
 			t.Errorf("the summary lacks %q:\n%s", want, got)
 		}
 	}
-	s.Run.PriorStarts = 1
+	s.Run.PriorStarts, s.Start = 1, 1
 	if got := summary(s, "finished", 2); !strings.Contains(got, "  ablation     8 rounds: complete, before the restart\n") {
 		t.Errorf("of a run that was restarted since:\n%s", got)
 	}

@@ -141,7 +141,7 @@ func summary(s *profiles.Snapshot, state string, cores int) string {
 	summariseSeries(line, s)
 	summariseCaches(line, s)
 	summariseEffects(line, s, cores)
-	summariseAblation(line, s.Compared, s.Run.PriorStarts)
+	summariseAblation(line, s.Compared, s.Start)
 	for _, a := range s.Alerts {
 		line("  %-12s %s", a.Severity, a.What)
 	}
@@ -323,12 +323,12 @@ func summariseEffects(line func(string, ...any), s *profiles.Snapshot, cores int
 
 // summariseAblation prints the table of the newest ablation, as far as it came, and says so if it is of before the
 // newest restart.
-func summariseAblation(line func(string, ...any), a *profiles.Ablation, restarts int) {
+func summariseAblation(line func(string, ...any), a *profiles.Ablation, start int) {
 	if a == nil {
 		return
 	}
 	ended := cmp.Or(a.Ended, "not complete")
-	if a.PriorStarts < restarts {
+	if a.Start < start {
 		ended += ", before the restart"
 	}
 	if f := a.Factorial; f != nil {

@@ -286,7 +286,7 @@ func (p *effects) titles(c *chart.Canvas, columns []effectColumn, x int) {
 // inWords describes one effect in full below the line.
 func (p *effects) inWords(c *chart.Canvas, s *profiles.Snapshot, e *profiles.Effect) {
 	_, h := c.Size()
-	text := fmt.Sprintf("%s at iteration %d, %s after the start: ", p.what(s, e), e.Iteration, unit.Clock(e.At))
+	text := fmt.Sprintf("%s at iteration %d: ", p.what(s, e), e.Iteration)
 	advice := ""
 	switch why, _ := e.Incomparable(); {
 	case words.Deciding(s, e) != nil:

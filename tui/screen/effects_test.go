@@ -148,6 +148,11 @@ func TestAChangeIsExaminedByAKey(t *testing.T) {
 	if got := r.Called(); len(got) != 2 {
 		t.Errorf("called %q", got)
 	}
+	m, _ = screen(t, 80, 24, Options{}, colorprofile.ANSI256, &still)
+	press(m, "*")
+	if got := strings.TrimSpace(lastLine(m)); !strings.HasPrefix(got, "starts once space resumes the run.") || strings.Contains(got, "…") {
+		t.Errorf("in a pause the footer of a small screen says %q", got)
+	}
 	s.Settings, err = s.Settings.With(settings.Assignment{Key: "amp", Value: "fp16"})
 	if err != nil {
 		t.Fatal(err)

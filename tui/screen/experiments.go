@@ -94,12 +94,14 @@ func (x *experiments) examine(kind profiles.CommandKind, what string) {
 	x.sayStart(words.Changed(x.table, e, x.cores) + " " + what)
 }
 
-// sayStart says what was started, of a paused run before all that it waits.
+// sayStart says what was started, of a paused run before all that it waits, or only that.
 func (x *experiments) sayStart(text string) {
-	if x.snap.State == profiles.Paused {
-		text = x.keys.Say(startsResumed) + text
+	if x.snap.State != profiles.Paused {
+		x.say(text)
+		return
 	}
-	x.say(text)
+	waits := x.keys.Say(startsResumed)
+	x.sayOne(waits+text, strings.TrimSpace(waits))
 }
 
 // replicate switches the examined change back and forth until its effect is decided.

@@ -284,7 +284,7 @@ func (f *facts) ablation() section {
 		return section{}
 	}
 	title := "Ablation"
-	if a.PriorStarts < f.newest.Run.PriorStarts {
+	if a.Start < f.newest.Start {
 		title += " before the restart"
 	}
 	s := section{ID: "ablation", Title: title,
