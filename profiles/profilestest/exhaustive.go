@@ -9,6 +9,15 @@ import (
 // show the same in less time.
 func Exhaustive() bool { return os.Getenv("EXHAUSTIVE") != "" }
 
+// OneGoroutine skips a test that computes or draws for long in one goroutine under the race detector, which has nothing
+// to find there.
+func OneGoroutine(t testing.TB) {
+	t.Helper()
+	if Slow > 1 {
+		t.Skip("skipped under the race detector: one goroutine does it all")
+	}
+}
+
 // OnlyExhaustive skips a test that takes long for what others test already.
 func OnlyExhaustive(t testing.TB) {
 	t.Helper()

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"prismtop/profiles/profilestest"
 )
 
 // glossary is the page that lists the names. Its last column lists names that are not used.
@@ -27,6 +29,7 @@ var quoting = map[string]bool{
 // One idea has one name in everything that a user reads: no page and no text of the program has a name
 // that the glossary rules out.
 func TestOneIdeaHasOneName(t *testing.T) {
+	profilestest.OneGoroutine(t)
 	page, err := os.ReadFile(glossary)
 	if err != nil {
 		t.Fatal(err)

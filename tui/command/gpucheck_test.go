@@ -10,6 +10,7 @@ import (
 	"prismtop/gpu/emulator"
 	"prismtop/profiles/export/schematest"
 	"prismtop/profiles/machine"
+	"prismtop/profiles/profilestest"
 	"prismtop/sim/cpu"
 	"prismtop/tui/doctor"
 )
@@ -43,6 +44,7 @@ func checked(t *testing.T, o emulator.Options, found machine.GPU, device string)
 var one = machine.GPU{Usable: true, CUDA: "13.0", Devices: []machine.GPUDevice{{Name: "Emulated GPU", Capability: "8.0"}}}
 
 func TestAGPUThatIsWellIsReportedSo(t *testing.T) {
+	profilestest.OneGoroutine(t)
 	r, text := checked(t, emulator.Options{}, one, "cuda")
 	if !r.OK || r.Reason != "" {
 		t.Errorf("not OK: %s", r.Reason)
@@ -61,6 +63,7 @@ func TestAGPUThatIsWellIsReportedSo(t *testing.T) {
 }
 
 func TestAGPUThatIsNotWellIsReportedWithTheReason(t *testing.T) {
+	profilestest.OneGoroutine(t)
 	for _, tt := range []struct {
 		name string
 		o    emulator.Options

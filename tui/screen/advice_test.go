@@ -9,6 +9,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/alert"
+	"prismtop/profiles/profilestest"
 	"prismtop/profiles/settings"
 	"prismtop/sim/prism"
 )
@@ -68,6 +69,7 @@ func TestAdviceIsShownWithItsKeys(t *testing.T) {
 // What was measured here of a mode stands in the list of values in place of its description, and on the page of keys;
 // what was not is said there, and nothing at all of a run that may be another machine's.
 func TestMeasuredAdviceIsQuoted(t *testing.T) {
+	profilestest.OneGoroutine(t)
 	measured := profiles.Caution{When: profiles.When{Setting: "amp", Value: "bf16"}, Text: "measured here 2026-11-22: iterations 41 % longer"}
 	not := profiles.Caution{When: profiles.When{Setting: "amp"}, Text: "not measured here at 512/128 with these settings"}
 	for _, tt := range []struct {

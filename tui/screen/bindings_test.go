@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"prismtop/profiles"
+	"prismtop/profiles/profilestest"
 	"prismtop/profiles/settings"
 	"prismtop/sim/prism"
 	"prismtop/tui/layout"
@@ -94,6 +95,7 @@ func otherwise(s *profiles.Snapshot, pairs ...string) *profiles.Snapshot {
 
 // Every pane and list can be drawn for a run with other settings, and for one without any.
 func TestPanesOfARunWithOtherSettings(t *testing.T) {
+	profilestest.OneGoroutine(t)
 	none := sorting()
 	none.Settings = settings.Values{}
 	for _, s := range []*profiles.Snapshot{sorting(), none} {

@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"prismtop/profiles"
+	"prismtop/profiles/profilestest"
 	"prismtop/tui/layout"
 	"prismtop/tui/pane"
 	"prismtop/tui/tuitest"
@@ -37,6 +38,7 @@ var deadKeys = []string{"space", "n", "s", "d", "R", "A", ".", "u", "b", "1", "9
 // A source that can only be watched shows every pane; requests that it does not support have no
 // key in the footer, the help or the hints, and pressing their keys changes nothing.
 func TestASourceThatCanOnlyBeWatched(t *testing.T) {
+	profilestest.OneGoroutine(t)
 	for i, s := range []*profiles.Snapshot{tuitest.Running(), tuitest.Finished(), tuitest.Failed(), tuitest.Preparing()} {
 		for j, size := range [][2]int{{60, 15}, {80, 24}, {120, 40}, {200, 60}} {
 			m := watching(t, size[0], size[1], s)
@@ -173,6 +175,7 @@ func TestUnitsAreCalledWhatTheyAre(t *testing.T) {
 
 // A pane that no arrangement places is shown where it joins, below the others.
 func TestAPaneIsOneSpec(t *testing.T) {
+	profilestest.OneGoroutine(t)
 	extra := pane.Log
 	extra.Name, extra.Joins = "another", []string{"everything", "timing"}
 	s := tuitest.Running()

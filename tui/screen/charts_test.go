@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
+	"prismtop/profiles/profilestest"
 	"prismtop/tui/layout"
 	"prismtop/tui/tuitest"
 )
@@ -14,6 +15,7 @@ import (
 // Whatever keys are pressed while a run is running, paused or restarted, the frame stays valid,
 // and a key changes only the focused pane.
 func TestChartsHoldUnderRandomKeys(t *testing.T) {
+	profilestest.OneGoroutine(t)
 	random := rand.New(rand.NewPCG(3, 4))
 	keys := []string{"left", "right", "up", "down", "pgup", "pgdown", "home", "end", "x", "v", "z"}
 	for round := range 12 {

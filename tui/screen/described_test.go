@@ -16,6 +16,7 @@ import (
 	"prismtop/profiles/aggregate"
 	"prismtop/profiles/export"
 	"prismtop/profiles/preset"
+	"prismtop/profiles/profilestest"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/stream"
 	"prismtop/sim"
@@ -106,6 +107,7 @@ func counted(s *profiles.Snapshot) string {
 
 // The curve's own schema and table of settings, written to JSON and read back, give the same JSON and the same screens.
 func TestADescribedCurveIsTheCurve(t *testing.T) {
+	profilestest.OneGoroutine(t)
 	table, err := curve.Table.Described(settings.Values{})
 	if err != nil {
 		t.Fatal(err)

@@ -20,6 +20,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/aggregate"
 	"prismtop/profiles/machine"
+	"prismtop/profiles/profilestest"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/stream"
 	"prismtop/sim/prism"
@@ -53,6 +54,7 @@ func FuzzScreen(f *testing.F) {
 
 // The fuzzer's actions in long sessions: errors in retained state may take many steps to show.
 func TestLongWalksHoldTheScreen(t *testing.T) {
+	profilestest.OneGoroutine(t)
 	steps := 600
 	if testing.Short() {
 		steps = 100

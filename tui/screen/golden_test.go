@@ -14,6 +14,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"prismtop/profiles"
+	"prismtop/profiles/profilestest"
 	"prismtop/sim/prism"
 	"prismtop/tui/layout"
 	"prismtop/tui/lines"
@@ -93,6 +94,7 @@ var states = []func() *profiles.Snapshot{tuitest.Running, tuitest.Preparing, tui
 }
 
 func TestEverySizeHoldsTheScreen(t *testing.T) {
+	profilestest.OneGoroutine(t)
 	random := rand.New(rand.NewPCG(1, 2))
 	snaps := make([]*profiles.Snapshot, len(states))
 	for i, f := range states {

@@ -8,12 +8,14 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"prismtop/profiles"
+	"prismtop/profiles/profilestest"
 	"prismtop/tui/layout"
 	"prismtop/tui/tuitest"
 )
 
 // The golden screens of runs with a GPU show the values of the library that stands in for NVML, and say so in their names.
 func TestGoldenScreensWithAMockGPU(t *testing.T) {
+	profilestest.OneGoroutine(t)
 	for _, tt := range []struct {
 		name string
 		snap func() *profiles.Snapshot

@@ -11,6 +11,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"prismtop/profiles"
+	"prismtop/profiles/profilestest"
 	"prismtop/sim/prism"
 	"prismtop/tui/chart"
 	"prismtop/tui/layout"
@@ -63,6 +64,7 @@ func headerStates() map[string]*profiles.Snapshot {
 
 // The count of samples is labelled and complete at every width.
 func TestTheCountOfSamplesIsLabelled(t *testing.T) {
+	profilestest.OneGoroutine(t)
 	for _, n := range []struct {
 		of, at int
 		want   string
@@ -143,6 +145,7 @@ func placesOf(t *testing.T, header string) map[string]int {
 
 // Fields that appear, disappear or grow do not move the others.
 func TestTheFieldsOfTheHeaderStandStill(t *testing.T) {
+	profilestest.OneGoroutine(t)
 	states := headerStates()
 	for w := layout.MinWidth; w <= 240; w += oneOf(7) {
 		want := map[string]int{}
@@ -352,6 +355,7 @@ func TestFieldsOfTheHeaderAreSeparatedAndNamed(t *testing.T) {
 
 // The time left stands in the place of alerts while other programs have its own, and the kernels' name is whole.
 func TestTheTimeLeftBesideOtherPrograms(t *testing.T) {
+	profilestest.OneGoroutine(t)
 	for w := 110; w <= 240; w++ {
 		s := tuitest.Busy()
 		s.Run.Device, s.Run.Kernels = "cpu", "avx512-bf16"
@@ -394,6 +398,7 @@ func TestALongNameHasTheSlotOfThePrecision(t *testing.T) {
 // The name of what runs is in the header at every width: below that of its slot it has the place of the units, in a run that does not
 // know how many there are.
 func TestARunWithoutUnitsIsNamedAtEveryWidth(t *testing.T) {
+	profilestest.OneGoroutine(t)
 	for w := layout.MinWidth; w <= 240; w++ {
 		s := tuitest.Running()
 		s.Run.Object, s.Run.Units = "train.py", 0

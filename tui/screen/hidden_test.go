@@ -8,12 +8,14 @@ import (
 
 	"github.com/charmbracelet/colorprofile"
 
+	"prismtop/profiles/profilestest"
 	"prismtop/tui/tuitest"
 )
 
 // If panes do not fit, the screen says so at every size, by name or by number, and only in one
 // place.
 func TestTheScreenSaysWhatIsHidden(t *testing.T) {
+	profilestest.OneGoroutine(t)
 	for _, size := range [][2]int{{60, 15}, {60, 24}, {80, 20}, {80, 24}, {100, 30}, {120, 40}, {200, 60}, {300, 100}} {
 		for _, a := range deck.Arrangements {
 			m, _ := screen(t, size[0], size[1], Options{}, colorprofile.ANSI256, tuitest.Running())

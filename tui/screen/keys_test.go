@@ -13,6 +13,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"prismtop/profiles"
+	"prismtop/profiles/profilestest"
 	"prismtop/profiles/settings"
 	"prismtop/sim/curve"
 	"prismtop/sim/cyto/benchmark"
@@ -396,6 +397,7 @@ func TestWishesSettle(t *testing.T) {
 }
 
 func TestHelpListsEveryBinding(t *testing.T) {
+	profilestest.OneGoroutine(t)
 	for _, size := range [][2]int{{layout.MinWidth, layout.MinHeight}, {80, 24}, {120, 40}, {200, 60}} {
 		m := shared(size[0], size[1], &operator{Recorder: tuitest.NewRecorder(), operates: true})
 		press(m, "?")

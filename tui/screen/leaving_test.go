@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
+	"prismtop/profiles/profilestest"
 	"prismtop/tui/layout"
 	"prismtop/tui/tuitest"
 )
@@ -16,6 +17,7 @@ import (
 // ctrl+c ends the run from wherever a key or two lead: every list, field, question, sheet and prompt, over every focused pane, on a
 // terminal that is too small and while a suspension waits for the run.
 func TestCtrlCEndsTheRunFromEverywhere(t *testing.T) {
+	profilestest.OneGoroutine(t)
 	fresh := func() (*Model, *tuitest.Recorder) {
 		m, r := screen(t, 80, 24, Options{}, colorprofile.ANSI256, whole(t))
 		return m, r

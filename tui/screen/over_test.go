@@ -8,6 +8,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"prismtop/profiles"
+	"prismtop/profiles/profilestest"
 	"prismtop/tui/lines"
 	"prismtop/tui/tuitest"
 )
@@ -20,6 +21,7 @@ func TestGoldenScreensOfARunThatIsOver(t *testing.T) {
 
 // No pane of a run that is over announces anything to come.
 func TestPanesOfARunThatIsOverPromiseNothing(t *testing.T) {
+	profilestest.OneGoroutine(t)
 	bare := func() *profiles.Snapshot {
 		s := tuitest.Preparing()
 		s.State, s.Err = profiles.Failed, "the picture cannot be read"

@@ -13,6 +13,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"prismtop/profiles"
+	"prismtop/profiles/profilestest"
 	"prismtop/tui/layout"
 	"prismtop/tui/lines"
 	"prismtop/tui/pane"
@@ -61,6 +62,7 @@ var ownPanes = []struct {
 }{{idQuality, 4}, {idSamples, 1}, {idLog, 1}, {idMemory, 2}, {idCaches, 2}, {idEffects, 1}, {idProgress, 1}}
 
 func TestGoldenScreensOfZoomedPanes(t *testing.T) {
+	profilestest.OneGoroutine(t)
 	for _, size := range [][2]int{{80, 24}, {120, 40}} {
 		for _, p := range ownPanes {
 			var keys []string
@@ -81,6 +83,7 @@ func TestGoldenScreensOfZoomedPanes(t *testing.T) {
 
 // Small panes among others.
 func TestGoldenSmallPanes(t *testing.T) {
+	profilestest.OneGoroutine(t)
 	for _, size := range [][2]int{{38, 11}, {60, 8}, {35, 5}} {
 		for _, p := range ownPanes {
 			m, _ := screen(t, 120, 40, Options{}, colorprofile.ASCII, tuitest.Eventful())
@@ -96,6 +99,7 @@ func TestGoldenSmallPanes(t *testing.T) {
 
 // Any keys at any size leave every line as wide as the screen.
 func TestAnyKeysHoldTheScreen(t *testing.T) {
+	profilestest.OneGoroutine(t)
 	random := rand.New(rand.NewPCG(7, 7))
 	keys := []string{"up", "down", "left", "right", "pgup", "pgdown", "home", "end", "v", "x", "z", "tab", "esc", "?"}
 	snaps := []*profiles.Snapshot{tuitest.Eventful(), tuitest.Running(), tuitest.Preparing(), tuitest.Finished(), tuitest.Failed(), tuitest.Trainer(), tuitest.Tasks(), {}}

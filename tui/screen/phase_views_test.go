@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"prismtop/profiles"
+	"prismtop/profiles/profilestest"
 	"prismtop/sim/prism"
 	"prismtop/tui/layout"
 	"prismtop/tui/tuitest"
@@ -80,6 +81,7 @@ func TestTheViewOfLayersSwitchesNothingOn(t *testing.T) {
 
 // No number reported by a broken run breaks the screen or a line of it.
 func TestPhasesAndChartsSurviveEveryNumber(t *testing.T) {
+	profilestest.OneGoroutine(t)
 	hostile := []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, -1, 1e300, 5e-324}
 	for i, a := range hostile {
 		b := hostile[(i+3)%len(hostile)]

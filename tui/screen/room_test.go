@@ -8,6 +8,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"prismtop/profiles"
+	"prismtop/profiles/profilestest"
 	"prismtop/tui/layout"
 	"prismtop/tui/tuitest"
 )
@@ -66,6 +67,7 @@ func everyScreen(t *testing.T, w, h int, see func(where, frame string)) {
 
 // A large screen has room for all text: nothing is cut in any pane, view or state.
 func TestALargeScreenCutsNoText(t *testing.T) {
+	profilestest.OneGoroutine(t)
 	seen := map[string]bool{}
 	everyScreen(t, 200, 60, func(where, frame string) {
 		for _, line := range strings.Split(frame, "\n") {
