@@ -180,6 +180,7 @@ type foresightJSON struct {
 }
 
 type foreseenPace struct {
+	Mean   float64 `json:"mean"` // which seconds_at_most counts with
 	Median float64 `json:"median"`
 	P10    float64 `json:"p10"`
 	P90    float64 `json:"p90"`
@@ -205,7 +206,7 @@ func describeForesight(f *bench.Foresight, preset string) *foresightJSON {
 	}
 	if median, low, high, ok := f.Pace(); ok {
 		ms := func(t time.Duration) float64 { return t.Seconds() * 1e3 }
-		d.Iteration = &foreseenPace{ms(median), ms(low), ms(high), len(f.Times)}
+		d.Iteration = &foreseenPace{ms(f.Mean()), ms(median), ms(low), ms(high), len(f.Times)}
 		if length, ok := f.Length(f.Mean()); ok {
 			seconds := length.Seconds()
 			if d.Seconds = &seconds; length > long {
@@ -259,14 +260,15 @@ func writeMeasured(w io.Writer, d *foresightJSON, f *bench.Foresight) error {
 func timeText(d *foresightJSON, f *bench.Foresight) string {
 	median, low, high, measured := f.Pace()
 	length, known := f.Length(f.Mean())
+	pace := fmt.Sprintf("%s ms an iteration (median %s, p10 %s, p90 %s)", inMilliseconds(f.Mean()), inMilliseconds(median),
+		inMilliseconds(low), inMilliseconds(high))
 	switch {
 	case !measured && !f.Fits():
 		return "not measured: the run does not fit"
 	case !measured:
 		return "not measured: the run is too short for it"
 	case !known:
-		return fmt.Sprintf("%s ms an iteration [%s, %s]", inMilliseconds(median), inMilliseconds(low),
-			inMilliseconds(high))
+		return pace
 	}
 	sooner := ""
 	if d.Sooner {
@@ -275,8 +277,7 @@ func timeText(d *foresightJSON, f *bench.Foresight) string {
 	if limit := f.Settings.Number(settings.MaxSeconds); limit > 0 && length.Seconds() >= limit {
 		sooner += ", and --max-time ends it then"
 	}
-	return fmt.Sprintf("at most %s, at %s ms an iteration [%s, %s] after the first ones%s", unit.Estimate(length),
-		inMilliseconds(median), inMilliseconds(low), inMilliseconds(high), sooner)
+	return fmt.Sprintf("at most %s, at %s after the first ones%s", unit.Estimate(length), pace, sooner)
 }
 
 // rowLabel is the width of the labels of rows.
