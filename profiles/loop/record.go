@@ -41,7 +41,7 @@ const (
 	Settling                     // one of the first steps after a change
 	Evaluated                    // it has a forward pass without gradients
 	FirstOfAll                   // the first step of an epoch
-	Boundaries                   // only the step's boundaries were watched
+	Boundaries                   // only the step's boundaries were watched, and its loss at most
 	NoDevice                     // the device's times are not known: it was not timed in this step, or they were given up
 	Compiled                     // something was compiled in it
 	NonFinite                    // its loss

@@ -15,7 +15,7 @@ type Settings struct {
 	From      int64  `json:"from,omitempty"`
 	Agreement string `json:"agreement,omitempty"`
 
-	Watch       string `json:"watch,omitempty"` // WatchAll or WatchBoundaries
+	Watch       string `json:"watch,omitempty"` // WatchAll or WatchLosses
 	Pause       bool   `json:"pause,omitempty"`
 	PauseAfter  int    `json:"pause_after,omitempty"` // steps
 	Layers      bool   `json:"layers,omitempty"`
@@ -43,8 +43,8 @@ const (
 
 // What a loop watches.
 const (
-	WatchAll        = "all"
-	WatchBoundaries = "boundaries" // only steps and their totals
+	WatchAll    = "all"
+	WatchLosses = "losses" // only steps, their totals and losses: what hooks cost is measured beside them
 )
 
 // What a loop does with its state: its model, optimizers, random numbers and place in the data.

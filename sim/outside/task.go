@@ -683,7 +683,7 @@ func (t *task) step(ctx context.Context) (step loop.Record, ok bool, err error) 
 func (t *task) watch(dark bool) {
 	want := ""
 	if dark {
-		want = loop.WatchBoundaries
+		want = loop.WatchLosses
 	}
 	if t.asked.Watch != want && t.Ring.Operates() && t.plan == nil && !t.ranks.several() {
 		s := t.asked

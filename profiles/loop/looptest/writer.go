@@ -430,7 +430,7 @@ func (t *training) put(g uint32, s *loop.Settings) {
 		t.w.Answer(t.step, g, loop.Dropped, "")
 	}
 	outcome, refused := loop.Done, ""
-	if s.Watch == loop.WatchBoundaries && t.values["autocast"] == "bf16" {
+	if s.Watch == loop.WatchLosses && t.values["autocast"] == "bf16" {
 		t.now.Watch, outcome, refused = "", loop.Partly, `{"watch": "the knob autocast works by the patches"}`
 	}
 	for key, value := range s.Set {
@@ -530,7 +530,7 @@ func (t *training) train(each time.Duration, done <-chan struct{}) {
 		if t.traces--; t.traces >= 0 {
 			s.Flags |= loop.Measured
 		}
-		if t.now.Watch == loop.WatchBoundaries {
+		if t.now.Watch == loop.WatchLosses {
 			s.Flags |= loop.Boundaries
 			s.Host = []int64{0, 0, 0, 0, total}
 		}

@@ -574,7 +574,7 @@ class Loop:
         self.watch = watch
         for p in self.guest.patches if self.guest is not None else []:
             if p.name != "__iter__":  # by which a step is placed meanwhile
-                p.put() if watch == "all" else p.take()
+                p.put() if watch == "all" else p.take(watch == "losses")
         self.warm = max(self.warm, self.warming)
         return {}
 
@@ -692,7 +692,7 @@ class Asked:
             arms, order = len(self.plan.arms), self.plan.order
             if not 0 < arms <= 16 or not 0 < len(order) <= 4096 or not 0 < self.plan.length or not all(0 <= i < arms for i in order):
                 raise ValueError("the schedule is empty or too long, or names an arm that it lacks")
-        if not 0 <= self.warm <= 10000 or self.lease < 0 or doc.get("watch", "all") not in ("all", "boundaries") or doc.get("state", "") not in ("", "keep", "return", "drop"):
+        if not 0 <= self.warm <= 10000 or self.lease < 0 or doc.get("watch", "all") not in ("all", "losses", "boundaries") or doc.get("state", "") not in ("", "keep", "return", "drop"):
             raise ValueError("warm, lease_ms, watch or state is out of bounds")
 
 

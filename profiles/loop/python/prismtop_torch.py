@@ -64,15 +64,19 @@ class Patch:
         self.original = getattr(owner, name)
         self.ours = functools.wraps(self.original)(make(self.original))
         self.ours._torchdynamo_disable = True  # a compiler calls it and does not trace it
+        self.quiet = getattr(self.ours, "quiet", self.ours)  # what stays while phases are not timed
         self.put()
 
     def put(self):
         setattr(self.owner, self.name, self.ours)
 
-    def take(self):
-        """Puts back what was there, unless somebody else has patched the place since: then ours only passes on."""
-        if vars(self.owner).get(self.name) is self.ours:
-            if self.own:
+    def take(self, losses=False):
+        """Puts back what was there, or where losses are still read what reads them, unless somebody else has patched the place since: then
+        ours only passes on."""
+        if vars(self.owner).get(self.name) in (self.ours, self.quiet):
+            if losses and self.quiet is not self.ours:
+                setattr(self.owner, self.name, self.quiet)
+            elif self.own:
                 setattr(self.owner, self.name, self.original)
             else:
                 delattr(self.owner, self.name)
@@ -466,6 +470,16 @@ class Guest:
                 except Exception as e:
                     self.loop.stop(e)
             return result
+
+        def quiet(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
+            result = original(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
+            try:
+                if hot() and not self.in_step and loop.device is None and grad_tensors is None and type(tensors) not in (list, tuple):
+                    add((LOST, tensors.item()))
+            except Exception as e:
+                loop.stop(e)
+            return result
+        quiet._torchdynamo_disable, short.quiet = True, quiet
         code = getattr(original, "__code__", None)
         return short if code and code.co_varnames[:code.co_argcount] == BACKWARD and not code.co_flags & 12 else backward
 
