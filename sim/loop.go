@@ -335,11 +335,11 @@ func (l *loop) iterate(cut context.Context) error {
 	case outcome.NoIteration && outcome.Finished:
 		return l.over(cut, &outcome, "")
 	case l.waits:
-		l.grow(outcome.Grown)
+		l.measureLate(&outcome)
 		l.pass(&outcome)
 		return l.forced(cut, outcome.Forced)
 	}
-	l.grow(outcome.Grown)
+	l.measureLate(&outcome)
 	l.profileLayers(rec)
 	elapsed := l.running.elapsed(time.Now())
 	limit := l.reads.limit(l.index, elapsed, &outcome)
@@ -364,7 +364,7 @@ func (l *loop) iterate(cut context.Context) error {
 		l.publishLayers(l.layers.last())
 	}
 
-	if hasMeasured {
+	if hasMeasured && slices.ContainsFunc(measured[:], func(v float64) bool { return !math.IsNaN(v) }) {
 		stream.Measure(profiles.Measurement{Iteration: l.index, Unit: rec.Unit, Values: measured})
 	}
 	if outcome.UnitEnded {
@@ -415,6 +415,16 @@ func (l *loop) grow(schema *profiles.Schema) {
 	l.run.stream.Grown(*schema)
 }
 
+// measureLate takes over a schema that has grown, and what was measured of earlier iterations.
+func (l *loop) measureLate(outcome *workload.Outcome) {
+	l.grow(outcome.Grown)
+	for _, m := range outcome.Late {
+		if m.Iteration += l.index; m.Iteration >= 0 {
+			l.run.stream.Measure(m)
+		}
+	}
+}
+
 // pass publishes what a task says besides an iteration.
 func (l *loop) pass(outcome *workload.Outcome) {
 	for _, said := range outcome.Said {
@@ -451,12 +461,7 @@ func (l *loop) within(cut context.Context) (outcome workload.Outcome, overdue bo
 
 // over ends a run without another iteration, because its task found that it is finished or because of a limit.
 func (l *loop) over(cut context.Context, outcome *workload.Outcome, limit string) error {
-	l.grow(outcome.Grown)
-	for _, m := range outcome.Late {
-		if m.Iteration += l.index; m.Iteration >= 0 {
-			l.run.stream.Measure(m)
-		}
-	}
+	l.measureLate(outcome)
 	if outcome.Measures && l.index > 0 {
 		l.run.stream.Measure(profiles.Measurement{Iteration: l.index - 1, Unit: outcome.Result.Unit,
 			Values: outcome.Measured})

@@ -436,9 +436,12 @@ func (a *Aggregator) iteration(it *profiles.Iteration) {
 	a.iterationTime.add(it.Index, float64(it.Total)/1e6)
 	a.clock.add(it.Index, float64(it.Start)/1e9)
 	for i := range a.run.Schema.Series {
-		if a.run.Schema.Series[i].Each {
-			a.series[i].add(it.Index, it.Series[i])
+		v := it.Series[i]
+		if !a.run.Schema.Series[i].Each || it.Flags&profiles.Unphased != 0 && math.IsNaN(v) { // it may not have been read
+			continue
 		}
+		a.series[i].add(it.Index, v)
+		a.values[i] = profiles.SeriesView{Latest: v, Has: true, Iteration: it.Index}
 	}
 	if it.Flags&profiles.SkippedStep != 0 {
 		a.skipped++
@@ -579,12 +582,8 @@ func (a *Aggregator) followed() (views [profiles.MaxSeries]profiles.SeriesView) 
 		if i >= len(a.run.Schema.Series) {
 			continue
 		}
-		if v := &views[i]; a.run.Schema.Series[i].Each {
-			if a.has {
-				*v = profiles.SeriesView{Latest: a.last.Series[i], Has: true, Iteration: a.last.Index}
-			}
-		} else if a.values[i].Has {
-			*v = a.values[i]
+		if a.values[i].Has {
+			views[i] = a.values[i]
 		}
 		views[i].Curve = a.series[i].curve()
 	}

@@ -580,6 +580,32 @@ func TestWhatIsMeasuredAtTheEndIsOfItsStep(t *testing.T) {
 	}
 }
 
+// What was logged after a step is of that step, and what was logged after an epoch of its last one, though both come with the next
+// step.
+func TestWhatIsLoggedAfterAStepIsOfThatStep(t *testing.T) {
+	r := followAs(t, strings.Replace(looptest.Greeting, `"each": true}]`, `"each": true}, {"name": "psnr_db", "better": "more", "group": "metrics"}, `+
+		`{"name": "val_acc", "better": "more", "group": "metrics"}]`, 1), time.Millisecond)
+	r.next(t)
+	r.stop()
+	step := func(n int64, unit int32) {
+		r.w.Step(looptest.Step{Step: n, Unit: unit, Start: loop.Now(), Host: []int64{1000}, Series: []float64{float64(n)}})
+	}
+	step(5000, 7)
+	r.w.EndEpoch(5000, -1, 0, math.NaN(), 58)
+	step(5001, 7)
+	r.w.EndEpoch(5001, 7, 10, math.NaN(), math.NaN(), 0.75)
+	step(5002, 8)
+	index := map[float64]int64{}
+	for index[5002] == 0 {
+		it := r.next(t)
+		index[it.Series[0]] = it.Index
+	}
+	s := r.a.Tick(time.Now())
+	if p, a := s.Series[1], s.Series[2]; p.Latest != 58 || p.Iteration != index[5000] || a.Latest != 0.75 || a.Iteration != index[5001] {
+		t.Errorf("logged after the iterations %d and %d: %+v, %+v", index[5000], index[5001], p, a)
+	}
+}
+
 // What a loop declares late, in a greeting right after the first step that has it, is measured from that step on: also by
 // those who begin to watch afterwards.
 func TestALoopMeasuresMoreLater(t *testing.T) {

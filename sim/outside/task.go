@@ -73,16 +73,17 @@ type task struct {
 	memory  profiles.Memory
 	changed bool // memory, since the last step
 
-	ended     bool          // a unit, since the last step
-	ending    loop.Record   // then: its end
-	late      []loop.Record // what was measured of a step when there was none after it, but no unit's end
-	newest    int64         // the loop's number of its last step
-	unitBegan int64
-	last      profiles.Values
-	said      []profiles.LogEntry
-	layers    []profiles.Layer // that arrive
-	deaf      time.Time        // until then, no greeting is waited for
-	pictures  map[int]loop.Record
+	ended        bool          // a unit, since the last step
+	ending       loop.Record   // then: its end
+	late         []loop.Record // what was measured after a step that is over
+	newest       int64         // the loop's number of its last step
+	unitOfNewest int32
+	unitBegan    int64
+	last         profiles.Values
+	said         []profiles.LogEntry
+	layers       []profiles.Layer // that arrive
+	deaf         time.Time        // until then, no greeting is waited for
+	pictures     map[int]loop.Record
 
 	stopBeating func()
 	vacancy     // the process of the loop has ended, and its launcher has not
@@ -561,20 +562,16 @@ func (t *task) Iterate(ctx context.Context, it *profiles.Iteration) (out workloa
 	case t.ended:
 		out.Grown = t.grow(ctx, &t.ending) // which may have what no step had
 	}
-	if !ok {
-		t.measureLate(ctx, &out)
-	}
 	if t.ended {
+		t.late = append(t.late, t.ending)
 		out.Result = t.unit()
 	}
+	t.measureLate(ctx, &out, !ok)
 	out.Said, t.ended, t.changed, t.said = t.said, false, false, nil
 	out.Layers, t.layers = t.layers, nil // a step comes after the last of them
 	out.Ranks = t.ranks.state()
 	if !ok {
 		out.NoIteration = true
-		if out.UnitEnded { // what was logged after the last step comes with no other
-			t.measure(&t.ending, &out)
-		}
 		if waits, err := t.succeed(ctx, &out); waits || err != nil {
 			return out, err
 		}
@@ -585,7 +582,7 @@ func (t *task) Iterate(ctx context.Context, it *profiles.Iteration) (out workloa
 		}
 		return out, err
 	}
-	t.newest = step.Step
+	t.newest, t.unitOfNewest = step.Step, step.Unit
 	t.fill(it, &step, &out)
 	return out, nil
 }
@@ -763,10 +760,19 @@ func (t *task) measure(r *loop.Record, out *workload.Outcome) {
 	}
 }
 
-// measureLate takes what was measured of earlier steps when there was none after them.
-func (t *task) measureLate(ctx context.Context, out *workload.Outcome) {
+// measureLate takes what was measured after steps that are over. A device's times of a step may come later: it waits
+// for those, unless there are no more.
+func (t *task) measureLate(ctx context.Context, out *workload.Outcome, last bool) {
+	waits := t.late[:0]
 	for i := range t.late {
 		r := &t.late[i]
+		if r.Step > t.newest && !last {
+			waits = append(waits, *r)
+			continue
+		}
+		if r.Unit < 0 && r.Step == t.newest {
+			r.Unit = t.unitOfNewest
+		}
 		out.Grown = cmp.Or(t.grow(ctx, r), out.Grown)
 		of := workload.Outcome{Measured: profiles.NoValues()}
 		if t.measure(r, &of); of.Measures {
@@ -774,7 +780,7 @@ func (t *task) measureLate(ctx context.Context, out *workload.Outcome) {
 				Values: of.Measured})
 		}
 	}
-	t.late = nil
+	t.late = waits
 }
 
 // end says how the loop ended.

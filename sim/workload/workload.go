@@ -57,7 +57,7 @@ type Outcome struct {
 	Unwatched     bool // of a task that goes on without being watched
 	// there was none: the task found that it is finished before one began or, where Finished is false, waits for one
 	NoIteration bool
-	// Late are measurements of earlier iterations, where Finished and NoIteration are true: −1 is the last one.
+	// Late are measurements of iterations before this one: −1 is the one before it.
 	Late []profiles.Measurement
 
 	Grown  *profiles.Schema    // the schema from here on, if it has more than before: see profiles.Grown

@@ -260,8 +260,8 @@ func writeMeasured(w io.Writer, d *foresightJSON, f *bench.Foresight) error {
 func timeText(d *foresightJSON, f *bench.Foresight) string {
 	median, low, high, measured := f.Pace()
 	length, known := f.Length(f.Mean())
-	pace := fmt.Sprintf("%s ms an iteration (median %s, p10 %s, p90 %s)", inMilliseconds(f.Mean()), inMilliseconds(median),
-		inMilliseconds(low), inMilliseconds(high))
+	pace := fmt.Sprintf("%s ms an iteration (median %s, p10 %s, p90 %s)", inMilliseconds(f.Mean()),
+		inMilliseconds(median), inMilliseconds(low), inMilliseconds(high))
 	switch {
 	case !measured && !f.Fits():
 		return "not measured: the run does not fit"

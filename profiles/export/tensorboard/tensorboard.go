@@ -66,8 +66,8 @@ type Writer struct {
 	done     int64 // iterations of earlier starts
 	units    int64 // units of work ended in earlier starts
 	newest   profiles.Iteration
-	measured profiles.Measurement // the newest
-	ended    bool                 // a unit ended in this start
+	measured [2]profiles.Measurement // of the newest two iterations that have any, the newer first
+	ended    bool                    // a unit ended in this start
 	last     int64
 	drawn    [profiles.MaxPictures]time.Time // when a picture was written
 	state    profiles.State
@@ -211,7 +211,7 @@ func (w *Writer) begin(b *profiles.Begin, at time.Time) {
 		w.units += w.last + 1
 	}
 	w.newest, w.ended, w.last = profiles.Iteration{Index: -1}, false, 0
-	w.measured.Iteration = -1
+	w.measured[0].Iteration, w.measured[1].Iteration = -2, -2
 	w.began, w.sampled = at, -interval
 	w.written, w.counted = [profiles.MaxCaches]profiles.CacheCounters{}, [profiles.MaxCaches]profiles.CacheCounters{}
 	clear(w.peaks)
@@ -317,8 +317,13 @@ func (w *Writer) result(r *profiles.UnitResult, at time.Time) {
 	for i, tag := range w.tags {
 		if w.schema.Series[i].Each {
 			w.event.scalar(tag, r.Values[i])
-		} else if w.measured.Iteration == w.newest.Index {
-			w.event.scalar(tag, w.measured.Values[i])
+			continue
+		}
+		for j := range w.measured { // the end may be known with the next unit's first iteration only
+			if m := &w.measured[j]; m.Unit == r.Unit && m.Iteration >= w.newest.Index-1 {
+				w.event.scalar(tag, m.Values[i])
+				break
+			}
 		}
 	}
 	one := unbroken(w.schema.Unit.One)
@@ -338,7 +343,15 @@ func (w *Writer) measure(m *profiles.Measurement, at time.Time) {
 	if !w.opened {
 		return
 	}
-	w.measured = *m
+	if m.Iteration != w.measured[0].Iteration {
+		w.measured[1], w.measured[0] = w.measured[0], profiles.Measurement{Values: profiles.NoValues()}
+	}
+	w.measured[0].Iteration, w.measured[0].Unit = m.Iteration, m.Unit
+	for i, v := range m.Values {
+		if !math.IsNaN(v) {
+			w.measured[0].Values[i] = v
+		}
+	}
 	w.event.begin(at, w.done+m.Iteration)
 	for i, tag := range w.tags {
 		if !w.schema.Series[i].Each {

@@ -113,7 +113,7 @@ class Loop:
         self.step = self.ticks = self.generation = self.warm = self.forked = self.blind = self.evaluated = self.unit_steps = 0
         self.batch_items, self.unit_items, self.block, self.unit, self.place = 0.0, 0.0, NO_BLOCK, -1, -1
         self.source = self.epoch = self.received = self.told = self.plan = self.device = self.proposed = None
-        self.usual = self.dirty = self.logged = self.fresh = self.exhausted = self.pausing = self.timed = False
+        self.usual = self.dirty = self.habit = self.logged = self.fresh = self.exhausted = self.pausing = self.timed = False
         self.warming, self.after, self.lease, self.early, self.began, self.watch, self.wanted = 2, {}, 0, NANS, {}, "all", "all"
         self.next_look = self.next_memory = self.stop_at = 0
         self.newest, self.passed = {}, {}  # pictures that came too soon after another to be shown, and their steps
@@ -161,6 +161,8 @@ class Loop:
                 self.mark, self.last = value, moment
                 if device is not None:
                     device.mark(which)
+                if self.logged and not self.passes and (code == D1 or code == F0 and not (self.batch_items or self.explicit)):
+                    self.logged_between()
                 if code < F0:
                     continue
                 if code == B1:
@@ -170,8 +172,6 @@ class Loop:
                         self.flags |= EVALUATION
                         self.batch_items = 0.0
                         continue
-                    if self.logged and not self.passes:  # since the step before: an epoch that was over then has these values
-                        self.early = self.values[:]
                     self.passes += 1
                     self.items += self.batch_items
                     self.batch_items = 0.0
@@ -188,6 +188,8 @@ class Loop:
                 self.end_step()
                 self.exhausted, at = False, plain(m, at)
             elif code == LOST:
+                if self.habit and self.watch != "all" and not self.explicit:  # no other moment says where a step begins
+                    self.logged_between()
                 self.loss_sum += value
                 self.losses += 1
             elif code == BATCH:
@@ -205,7 +207,8 @@ class Loop:
                 self.items = self.items + self.batch_items if value is None else value
                 self.batch_items = 0.0
             elif code == EPOCH:
-                self.end_unit(self.mark, self.values)
+                self.logged_between()
+                self.early = NANS if self.end_unit(self.mark, self.early) else self.early
                 self.told, self.fresh = value, value is not None
             elif code == PASSED:
                 self.passed[value] = self.step
@@ -220,6 +223,14 @@ class Loop:
                 self.cut(inside.pop(), value)
                 if code - LEAVE == self.evaluates:
                     self.batch_items = 0.0
+
+    def logged_between(self):
+        """What was logged since the step before is over belongs to that one, but for a loss."""
+        if self.logged and self.step and any(v == v for v in self.values[1:]):
+            self.habit |= self.watch == "all" and not self.exhausted
+            self.early = array.array("d", [math.nan] + [e if v != v else v for e, v in zip(self.early[1:], self.values[1:])])
+            self.values[1:] = NANS[1:]
+            self.logged = self.values[0] == self.values[0]
 
     def cut(self, which, t):
         """Ends an interval of a phase."""
@@ -293,8 +304,11 @@ class Loop:
             self.epoch, self.place = source
         if self.told is not None:
             begins, self.fresh = self.fresh, False
+        if begins and self.watch != "all" and not self.habit:
+            self.logged_between()
+        if not (begins and self.end_unit(t, self.early)) and self.early is not NANS:
+            self.tell(self.step - 1, -1, 0, 0.0, self.early)
         if begins:
-            self.end_unit(t, self.early)
             self.unit = self.unit + 1 if self.told is None else self.told
             flags |= FIRST
             kind = 2
@@ -303,10 +317,8 @@ class Loop:
             self.unit_items += self.items
         if flags & EVALUATION:
             self.evaluated += 1
-            if not self.usual:
-                kind = 1
-        if flags & COMPILED:
-            kind = 3
+            kind = kind if self.usual else 1
+        kind = 3 if flags & COMPILED else kind
         if self.losses:
             loss = self.loss_sum if self.sums else self.loss_sum / self.losses
             if loss - loss != 0:
@@ -329,7 +341,8 @@ class Loop:
         if logged:
             self.values[:] = NANS
             r.d[40:64] = NANS
-            self.logged, self.early = False, NANS
+            self.logged = False
+        self.early = NANS
         self.blind = self.blind + 1 if self.backwards and not self.passes and not flags & THIN else 0
         if self.blind == 8:
             self.due = 0  # the program went on to another model, which is looked for at a boundary
@@ -345,7 +358,7 @@ class Loop:
         told = self.ring is not None and self.unit >= 0 and self.unit_steps > 0
         if told:
             self.tell(self.step - 1, self.unit, self.unit_steps, self.unit_items, values, t)
-        self.unit_steps, self.unit_items, self.logged = 0, 0.0, self.logged and max(self.logged, 1 + told)  # 2: and told
+        self.unit_steps, self.unit_items = 0, 0.0
         return told
 
     def tell(self, step, unit, steps, items, values, t=None):
@@ -669,8 +682,9 @@ class Loop:
                     self.tell(step, -1, 0, 0.0, self.values)
                     self.values[:], self.logged = values, logged
             over = self.exhausted if self.guest is None or self.explicit else self.guest.epoch_over()
-            if not (over and self.end_unit(self.mark, self.values)) and self.logged == 1:  # of no epoch
-                self.tell(self.step - 1, -1, 0, 0.0, self.values)
+            self.logged_between()
+            if not (over and self.end_unit(self.mark, self.early)) and self.early is not NANS:  # of no epoch
+                self.tell(self.step - 1, -1, 0, 0.0, self.early)
             if self.dirty:
                 self.greet()
             if self.device is not None:
@@ -843,20 +857,6 @@ def __getattr__(name):
     if name not in ("lightning", "transformers", "accelerate", "keras"):
         raise AttributeError(f"module 'prismtop' has no attribute {name!r}")
     return getattr(importlib.import_module("prismtop_frameworks"), name)
-
-
-class Ranges:
-    """NVTX ranges for a profiler of NVIDIA's: a step, and in it its phases."""
-
-    def __init__(self, push, pop):
-        self.push, self.pop, self.open = push, pop, 0
-
-    def begin(self, name, depth):
-        """Ends the ranges from a depth on and begins another."""
-        for _ in range(depth, self.open):
-            self.pop()
-        self.push(name)
-        self.open = min(depth, self.open) + 1
 
 
 # ---- the beginning --------------------------------------------------------------------------------------------

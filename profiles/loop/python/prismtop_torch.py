@@ -726,7 +726,6 @@ class Guest:
             self.time_copies()
         if os.environ.get("PRISMTOP_LOOP_NVTX") == "1":
             if self.kind == "cuda":
-                from prismtop import Ranges
                 loop.ranges = Ranges(self.torch.cuda.nvtx.range_push, self.torch.cuda.nvtx.range_pop)
             else:
                 loop.say("no NVTX ranges: the model is not on a CUDA device", 1)
@@ -761,6 +760,20 @@ class Guest:
         if self.kept is not None:
             return "batches are given again"
         return "the knob autocast works by the patches" if self.amp != "as written" else ""
+
+
+class Ranges:
+    """NVTX ranges for a profiler of NVIDIA's: a step, and in it its phases."""
+
+    def __init__(self, push, pop):
+        self.push, self.pop, self.open = push, pop, 0
+
+    def begin(self, name, depth):
+        """Ends the ranges from a depth on and begins another."""
+        for _ in range(depth, self.open):
+            self.pop()
+        self.push(name)
+        self.open = min(depth, self.open) + 1
 
 
 class Device:

@@ -761,7 +761,7 @@ class NVTX(Case):
 
         def each(i):
             if i == 5:
-                self.loop.ranges = self.prismtop.Ranges(push, pop)
+                self.loop.ranges = sys.modules["prismtop_torch"].Ranges(push, pop)
         self.train(20, each=each)
         self.assertEqual(said[-11:], ["data", "prepare", "forward", "loss", "backward", "clip", "optimizer", "other", "step 18", "data", "other"])
         self.assertEqual(depth[0], 2)
@@ -1019,8 +1019,55 @@ class Declared(Case):
         r = self.reader()
         series = {s["name"]: s for s in r.greeting()["series"]}
         self.assertEqual((series["psnr_db"]["better"], series["val_loss"]["group"], r.greeting()["quality"]), ("more", "losses", "psnr_db"))
-        values = [s.series[1] for s in r.read()["steps"]]
-        self.assertEqual([v for v in values if not math.isnan(v)], [21, 23, 25, 27])
+        self.loop.finish()
+        got = r.read()
+        self.assertEqual([(s.step, s.series[1]) for s in got["steps"] if s.series[1] == s.series[1]], [(0, 21)])  # no step is recorded before it
+        self.assertEqual([late[:3] for late in self.late(got)], [(1, -1, 23), (3, -1, 25), (5, -1, 27), (7, 0, 29)])  # the last with its epoch
+
+    def late(self, got):
+        """What was logged after steps that are over: the number of the step, that of an epoch that is over, and values."""
+        return [struct.unpack_from("<q", raw, 16) + struct.unpack_from("<i", raw, 48) + struct.unpack_from("<3d", raw, 328) for raw in got[6]]
+
+    def test_what_is_logged_belongs_to_its_step(self):
+        """Before the model is called, between that and the optimizer, after its step and after an epoch; also where only losses are read meanwhile."""
+        torch, net, reader, n = self.torch, self.model(), None, 0
+        opt, loader, check = torch.optim.Optimizer(net.parameters(), 50), torch.utils.data.DataLoader(40, 16, 10), torch.utils.data.DataLoader(3, 16, 10)
+        for epoch in range(4):
+            for _ in loader:
+                self.prismtop.log(first=n)
+                net(torch.Tensor())
+                torch.Tensor(1.0).backward()
+                self.prismtop.log(inside=n)
+                opt.step()
+                self.prismtop.log(after=n)
+                n += 1
+                reader = reader or (self.reader() if n > 2 else None)
+                if reader:
+                    reader.beat(torch.elapsed)
+                if n in (90, 130):
+                    reader.send({"watch": "losses" if n == 90 else "all"})
+                    self.loop.due = 0
+            net.eval()
+            with torch.no_grad():
+                for _ in check:
+                    net(torch.Tensor())
+            net.train()
+            self.prismtop.log(val_acc=epoch)
+        self.loop.finish()
+        got = reader.read()
+        names = [s["name"] for s in self.reader().greeting()["series"]]
+        first, inside, after, acc = (names.index(name) for name in ("first", "inside", "after", "val_acc"))
+        steps = {s.step: s for s in got["steps"]}
+        self.assertEqual(list(steps), list(range(158)))
+        for i, s in steps.items():
+            self.assertEqual(s.series[inside], i + 2)
+            self.assertTrue(math.isnan(s.series[acc]))
+            if not s.flags & 16:
+                self.assertEqual(s.series[first], i + 2)
+        late = {struct.unpack_from("<q", raw, 16)[0]: struct.unpack_from("<24d", raw, 320) for raw in got[6]}
+        self.assertEqual([v[after] for i, v in sorted(late.items()) if i], list(range(3, 160)))
+        self.assertEqual({i: v[acc] for i, v in late.items() if v[acc] == v[acc]}, {37: 0, 77: 1, 117: 2, 157: 3})
+        self.assertGreater(sum(s.flags >> 4 & 1 for s in got["steps"]), 30)
 
     def test_more_series_and_phases_than_there_is_room_for(self):
         self.train(10, each=lambda i: self.prismtop.log(**{f"s{k}": k for k in range(40)}))
