@@ -120,7 +120,7 @@ type record struct {
 
 	iterationTime, clock series
 	series               [profiles.MaxSeries]series
-	values               [profiles.MaxSeries]profiles.SeriesView // of the occasionally measured series
+	values               [profiles.MaxSeries]profiles.SeriesView // the newest of each
 
 	batches  batches
 	needs    needs

@@ -474,7 +474,8 @@ class Guest:
         def quiet(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
             result = original(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
             try:
-                if hot() and not self.in_step and loop.device is None and grad_tensors is None and type(tensors) not in (list, tuple):
+                if loop.device is self.scaler is None and not self.in_step and grad_tensors is None and type(tensors) not in (list, tuple) and \
+                        (hot() or self.mine() and tensors.device.type == "cpu"):
                     add((LOST, tensors.item()))
             except Exception as e:
                 loop.stop(e)

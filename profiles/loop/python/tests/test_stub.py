@@ -899,8 +899,8 @@ class Settings(Case):
         self.assertEqual(got["steps"][-1].host[:8], (10, 5, 100, 40, 300, 20, 50, 0))
 
     def test_steps_without_phases_have_their_losses(self):
-        got = self.running([(82, {"watch": "losses"}), (102, {"watch": "all"}), (110, {"watch": "losses"}), (115, {"watch": "boundaries"}), (120, {"watch": "all"})], steps=130)
-        self.assertEqual([s.step for s in got["steps"] if s.flags & 16], [*range(82, 102), *range(110, 120)])
+        got = self.running([(10, {"watch": "losses"}), (20, {"watch": "all"}), (82, {"watch": "losses"}), (102, {"watch": "all"}), (110, {"watch": "losses"}), (115, {"watch": "boundaries"}), (120, {"watch": "all"})], steps=130)
+        self.assertEqual([s.step for s in got["steps"] if s.flags & 16], [*range(10, 20), *range(82, 102), *range(110, 120)])
         self.assertEqual([s.step for s in got["steps"] if s.series[0] != s.step + 3.5], list(range(115, 120)))
 
     def epochs(self, anew):
