@@ -437,7 +437,8 @@ func (a *Aggregator) iteration(it *profiles.Iteration) {
 	a.clock.add(it.Index, float64(it.Start)/1e9)
 	for i := range a.run.Schema.Series {
 		v := it.Series[i]
-		if !a.run.Schema.Series[i].Each || it.Flags&profiles.Unphased != 0 && math.IsNaN(v) { // it may not have been read
+		unread := it.Flags&profiles.Unphased != 0 && math.IsNaN(v)
+		if !a.run.Schema.Series[i].Each || unread {
 			continue
 		}
 		a.series[i].add(it.Index, v)

@@ -193,6 +193,24 @@ func TestBlocksOfAComparisonLeaveNoGaps(t *testing.T) {
 	}
 }
 
+// A loss that was not read with an iteration whose phases were not timed leaves the one before it the newest.
+func TestALossThatWasNotReadIsNoValue(t *testing.T) {
+	r := newRig()
+	r.start()
+	r.it.Series[prism.SeriesLossNew] = 0.5
+	r.iterate(10)
+	r.it.Series[prism.SeriesLossNew], r.it.Flags = math.NaN(), profiles.Unwatched|profiles.Unphased
+	r.iterate(3)
+	if v := r.tick().Of("loss_new"); v.Latest != 0.5 || v.Iteration != 9 {
+		t.Errorf("not read: %v of iteration %d", v.Latest, v.Iteration)
+	}
+	r.it.Flags = profiles.NonFinite
+	r.iterate(1)
+	if v := r.tick().Of("loss_new"); !math.IsNaN(v.Latest) || v.Iteration != 13 {
+		t.Errorf("not a number: %v of iteration %d", v.Latest, v.Iteration)
+	}
+}
+
 func TestLossesThatAreNotFiniteAreCountedAndLeftOut(t *testing.T) {
 	r := newRig()
 	r.start()
