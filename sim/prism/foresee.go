@@ -24,8 +24,8 @@ func (r *Reconstruction) MayConverge() bool {
 }
 
 // Needs returns the memory that a reconstruction comes to hold, by category, from the plans of its settings
-// alone: nothing is allocated for it. The caches count with all that they come to hold. What the backend's
-// kernels work in is left out.
+// alone: nothing is allocated for it. The caches of measurements and of masks count with all that they come to
+// hold. The FFT plans, and what kernels and the telescope work in, are left out.
 func (m Maker) Needs(ctx context.Context, v settings.Values) (profiles.Memory, error) {
 	s := From(v)
 	decoder, err := NewDecoder(decoderConfig(&s))

@@ -315,12 +315,12 @@ func categories(f *bench.Foresight) string {
 	for i := range schema.Memory {
 		add(schema.Memory[i].Name, f.Memory.Parts[i])
 	}
-	caches := "caches when full"
 	if f.Held {
-		caches = "caches"
+		add("caches", f.Memory.Caches)
+		return strings.Join(parts, ", ")
 	}
-	add(caches, f.Memory.Caches)
-	return strings.Join(parts, ", ")
+	add("caches when full", f.Memory.Caches)
+	return strings.Join(parts, ", ") + "; not counted: FFT plans and the kernels' work space, a few MB"
 }
 
 func inMilliseconds(d time.Duration) string {

@@ -35,7 +35,7 @@ func TestForesightsWarn(t *testing.T) {
 		not  string
 	}{
 		{"fits", bench.Foresight{Known: true, Memory: profiles.Memory{Caches: 1e8}, Free: machine.Memory{Available: 2e9}, Most: 1000, Times: pace},
-			[]string{"about 100 MB of memory", "2.00 GB are available", "at most ~7 s, at 7.00 ms", "caches when full 100 MB"}, "warning"},
+			[]string{"about 100 MB of memory", "2.00 GB are available", "at most ~7 s, at 7.00 ms", "caches when full 100 MB; not counted: FFT plans"}, "warning"},
 		{"does not fit", bench.Foresight{Known: true, Memory: profiles.Memory{Caches: 4e9}, Free: machine.Memory{Available: 2e9, Limit: 1e9}, Most: 1000},
 			[]string{"about 4.00 GB of memory", "but 1.00 GB are available", "not measured: the run does not fit", "warning  needs about 4.00 GB"}, "at most ~"},
 		{"long", bench.Foresight{Known: true, Most: 10_000_000, Sooner: true, Times: pace}, []string{"at most ~19 h", "less where it converges before its limits", "warning  takes up to ~19 h: --max-time bounds it"}, "are available"},
@@ -43,7 +43,7 @@ func TestForesightsWarn(t *testing.T) {
 			[]string{"about 4.00 GB of the memory of NVIDIA T4", "15.0 GB are free", "at most ~7 s"}, "available"},
 		{"does not fit on the card", bench.Foresight{Known: true, Memory: profiles.Memory{Caches: 4e9}, Free: machine.Memory{Available: 64e9}, Card: &machine.GPUDevice{Name: "NVIDIA T4", TotalBytes: 3e9}, Most: 1000},
 			[]string{"but 3.00 GB are free: a run on it is refused, and device = auto is on the CPU", "not measured: the run does not fit"}, "at most ~"},
-		{"measured", bench.Foresight{Held: true, Memory: profiles.Memory{Caches: 1e8}, Times: pace}, []string{"memory   about 100 MB of memory, held after the first iterations", "caches 100 MB", "7.00 ms an iteration"}, "warning"},
+		{"measured", bench.Foresight{Held: true, Memory: profiles.Memory{Caches: 1e8}, Times: pace}, []string{"memory   about 100 MB of memory, held after the first iterations", "caches 100 MB\n", "7.00 ms an iteration"}, "warning"},
 	} {
 		c.f.Settings = v
 		var b bytes.Buffer
