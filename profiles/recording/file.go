@@ -353,8 +353,11 @@ func (f *file) event(t *inserts, e *entry, inForce settings.Values) ([]byte, err
 // begin writes a start of the run.
 func (f *file) begin(t *inserts, b *profiles.Begin, at float64) error {
 	f.start++
-	if f.ran += f.spent; b.Info.Resumed == 0 {
+	switch f.ran += f.spent; {
+	case b.Info.Resumed == 0:
 		f.ran = 0
+	case b.Info.Ran > 0: // what ran after the checkpoint does not count, nor does writing the last one
+		f.ran = b.Info.Ran.Seconds()
 	}
 	f.spent, f.retold = 0, true
 	var origins any // NULL for a restart

@@ -12,6 +12,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
 	"prismtop/sim/prism"
+	"prismtop/sim/prism/prismtest"
 )
 
 // beganAt returns when a recording began.
@@ -109,7 +110,7 @@ func TestAKilledRecordingIsJoinedWhole(t *testing.T) {
 }
 
 // The length of a run is the time that it ran, whatever passes meanwhile: since its newest restart, the parts that were resumed
-// since included.
+// since included, as far as the checkpoint does not say.
 func TestTheLengthIsTheTimeThatItRan(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run.sqlite")
 	r := begin(New(Options{Path: path}))
@@ -135,8 +136,10 @@ func TestTheLengthIsTheTimeThatItRan(t *testing.T) {
 	for i, part := range []struct {
 		from int64
 		ran  time.Duration
+		says time.Duration // the checkpoint; 0 for one that does not
 		want time.Duration
-	}{{50, 4 * time.Second, 6 * time.Second}, {40, 5 * time.Second, 11 * time.Second}} {
+	}{{50, 4 * time.Second, 0, 6 * time.Second}, {40, 5 * time.Second, 0, 11 * time.Second},
+		{40, 3 * time.Second, 5500 * time.Millisecond, 8500 * time.Millisecond}} {
 		if err := r.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +155,8 @@ func TestTheLengthIsTheTimeThatItRan(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r = beginAfter(New(Options{Joined: j}), part.from)
+		r = &taped{Recorder: New(Options{Joined: j}), it: prismtest.Progressive(), began: time.Now(), ran: part.says}
+		r.startAfter(part.from)
 		ran(10, part.ran)
 		check(fmt.Sprintf("resumed for the time %d", i+1), part.from+10, part.want)
 	}

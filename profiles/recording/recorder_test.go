@@ -40,6 +40,7 @@ type taped struct {
 	it    profiles.Iteration
 	began time.Time
 	snap  profiles.Snapshot
+	ran   time.Duration // by the checkpoint
 }
 
 func begin(r *Recorder) *taped { return beginAfter(r, 0) }
@@ -56,7 +57,7 @@ func (t *taped) start() { t.startAfter(0) }
 
 func (t *taped) startAfter(resumed int64) {
 	info := prismtest.Info(4)
-	info.Resumed = resumed
+	info.Resumed, info.Ran = resumed, t.ran
 	v := (&prism.Settings{AMP: "off", Object: "moon"}).Values().Settled()
 	now := time.Now()
 	t.Event(&profiles.Event{At: now, Body: &profiles.Begin{Info: info, Settings: v}})
