@@ -61,7 +61,7 @@ type Snapshot struct {
 	ETAKnown bool
 
 	// Total and Phases summarise the recent window: at most 512 iterations since
-	// the last change of a setting or stage, warm-up excluded.
+	// the last change of a setting or kind, warm-up excluded.
 	Total  Spread
 	Phases [MaxPhases]PhaseView
 	// Whole summarises all iterations of the stage so far, excluding warm-up,

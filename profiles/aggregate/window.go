@@ -9,7 +9,7 @@ import (
 )
 
 // windowSize bounds the recent window: the iterations since the last change of a
-// setting or stage, without warm-up.
+// setting or kind, without warm-up.
 const windowSize = 512
 
 // window holds the newest iterations under one set of settings.
