@@ -216,19 +216,40 @@ func (p *plotting) frame(plot *Plot) {
 		point{plot.X + plot.Width, plot.Y + plot.Height})
 }
 
-// marks draws a line where settings changed, with its number where there is room.
+// marks draws a line where settings changed, with its number; lines close together share a range.
 func (p *plotting) marks(plot *Plot) {
-	free := math.Inf(-1)
+	var all []numbers
 	for i, at := range p.set.Marks {
 		x := p.x.at(float64(at))
 		p.d.line(Mark, 1, []float64{3, 3}, point{x, plot.Y}, point{x, plot.Y + plot.Height})
-		number := fmt.Sprint(i + 1)
-		if half := textWidth(number, smallSize) / 2; x-half > free {
-			p.d.text(x, plot.Y-4, smallSize, 40, Middle, Ink, number)
-			free = x + half + 2
+		all = append(all, numbers{i + 1, i + 1, x, x})
+		for n := len(all); n > 1 && all[n-2].end()+2 >= all[n-1].begin(); n = len(all) {
+			all[n-2].last, all[n-2].right = all[n-1].last, all[n-1].right
+			all = all[:n-1]
 		}
 	}
+	for _, n := range all {
+		p.d.text(n.middle(), plot.Y-4, smallSize, plot.Width, Middle, Ink, n.text())
+	}
 }
+
+// numbers are those of neighbouring marks, and where the lines of the first and the last are.
+type numbers struct {
+	first, last int
+	left, right float64
+}
+
+// text returns the number, or the range: "3–5".
+func (n numbers) text() string {
+	if n.first == n.last {
+		return fmt.Sprint(n.first)
+	}
+	return fmt.Sprintf("%d–%d", n.first, n.last)
+}
+
+func (n numbers) middle() float64 { return (n.left + n.right) / 2 }
+func (n numbers) begin() float64  { return n.middle() - textWidth(n.text(), smallSize)/2 }
+func (n numbers) end() float64    { return n.middle() + textWidth(n.text(), smallSize)/2 }
 
 // runs calls take with each stretch of bins that have a value, as their indices.
 func (p *plotting) runs(l *Line, take func([]int)) {

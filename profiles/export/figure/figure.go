@@ -53,6 +53,7 @@ const (
 	chartWidth             = (figureWidth - 2*margin - between) / 2
 	chartHeight, rowSpace  = 224, 16
 	lineHeight, mostListed = 17, 12
+	outcomeWidth           = figureWidth - 2*margin - 402
 )
 
 // Whole draws a run and its summary.
@@ -71,8 +72,13 @@ func Whole(d *digest.Digest, sum *export.Summary) *Drawing {
 	rows := (len(shown) + 1) / 2
 	listed := min(len(sum.Changes), mostListed)
 	height := float64(headRoom + rows*(chartHeight+rowSpace) + margin)
+	outcomes, lines := make([][]string, listed), 0
+	for i := range outcomes {
+		outcomes[i] = outcome(&sum.Changes[i])
+		lines += len(outcomes[i])
+	}
 	if listed > 0 {
-		height += float64((listed + 2) * lineHeight)
+		height += float64((lines + 2) * lineHeight)
 	}
 	out := &Drawing{Width: figureWidth, Height: height, Title: Title(sum), About: About(d, sum)}
 	out.rectangle(Paper, 0, 0, out.Width, out.Height)
@@ -96,17 +102,27 @@ func Whole(d *digest.Digest, sum *export.Summary) *Drawing {
 		out.text(margin+16, y, textSize, 24, End, Ink, fmt.Sprint(i+1))
 		out.text(margin+24, y, textSize, 104, Start, Ink, fmt.Sprintf("iteration %d", c.Iteration))
 		out.text(margin+134, y, textSize, 260, Start, Ink, c.What())
-		outcome := c.Verdict()
-		if shift := c.Shift(); shift != "–" {
-			outcome = shift + ", " + outcome
+		for k, text := range outcomes[i] {
+			if k > 0 {
+				y += lineHeight
+			}
+			out.text(margin+402, y, textSize, outcomeWidth, Start, Ink, text)
 		}
-		out.text(margin+402, y, textSize, inner-402, Start, Ink, outcome)
 	}
 	if more := len(sum.Changes) - listed; more > 0 {
 		out.text(margin+24, y+lineHeight, textSize, inner, Start, Muted,
 			fmt.Sprintf("and %s more", unit.Plural(more, "change", "changes")))
 	}
 	return out
+}
+
+// outcome returns what a change did, in lines.
+func outcome(c *export.Change) []string {
+	text := c.Verdict()
+	if shift := c.Shift(); shift != "–" {
+		text = shift + ", " + text
+	}
+	return wrap(text, textSize, outcomeWidth)
 }
 
 // Title names a run: "moon, preset baseline".

@@ -313,3 +313,35 @@ func TestTheFactsOfAResumedRun(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// Every change has its number in each chart, lines close together as a range, and a long reason is broken, not cut.
+func TestChangesAreNumberedAndTheirReasonsWhole(t *testing.T) {
+	d, sum := story(t, exporttest.Story{Iterations: 5000})
+	const why = "not comparable: too few undisturbed iterations before it to know how far the time of an iteration moves by itself, with nothing " +
+		"changed, and other programs took 62 % of the processors after it"
+	for _, at := range []int64{100, 1000, 1010, 1020, 1666, 1700, 4990} {
+		sum.Changes = append(sum.Changes, export.Change{Key: "threads", Before: "2", After: "1", Iteration: at, Without: why})
+	}
+	sum.Changes = sum.Changes[2:] // without those of the story
+	var b bytes.Buffer
+	if err := Whole(d, sum).WriteSVG(&b); err != nil {
+		t.Fatal(err)
+	}
+	marks, list := map[string]int{}, ""
+	for _, e := range parsed(t, b.Bytes()) {
+		if e.name == "text" {
+			list += e.text + " "
+			if value(t, e.at["font-size"]) == smallSize {
+				marks[e.text]++
+			}
+		}
+	}
+	for _, number := range []string{"1", "2–4", "5–6", "7"} {
+		if marks[number] != 6 { // charts
+			t.Errorf("%q stands in %d charts: %v", number, marks[number], marks)
+		}
+	}
+	if n := strings.Count(list, why); n != 7 {
+		t.Errorf("%d whole reasons in\n%s", n, list)
+	}
+}

@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"strings"
 	"sync"
 
 	"golang.org/x/image/font"
@@ -68,4 +69,20 @@ func fit(s string, size, most float64) string {
 		return ""
 	}
 	return string(runes[:low]) + "…"
+}
+
+// wrap breaks a text between words into lines of a width; a longer word has a line of its own.
+func wrap(s string, size, most float64) (lines []string) {
+	line := ""
+	for _, word := range strings.Fields(s) {
+		switch {
+		case line == "":
+			line = word
+		case textWidth(line+" "+word, size) <= most:
+			line += " " + word
+		default:
+			lines, line = append(lines, line), word
+		}
+	}
+	return append(lines, line)
 }
