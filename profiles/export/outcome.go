@@ -53,12 +53,13 @@ func (c *Change) Shift() string {
 }
 
 // Medians returns the times of an iteration before and after that Shift is between, "5.9 ms → 4.1 ms": medians or,
-// where the change was switched back and forth, those around the middle of the groups; a dash if they are not known.
+// where the change was switched back and forth, those around the middle of the groups; a dash if they are not known
+// or not comparable.
 func (c *Change) Medians() string {
 	if r := c.Replicated; r != nil && r.Interval != nil && r.OffMS != nil && r.OnMS != nil {
 		return unit.Duration(*r.OffMS*1e6) + " → " + unit.Duration(*r.OnMS*1e6)
 	}
-	if c.Effect == nil {
+	if c.Effect == nil || c.Effect.Shift == nil {
 		return "–"
 	}
 	return unit.Duration(c.Effect.BeforeMS*1e6) + " → " + unit.Duration(c.Effect.AfterMS*1e6)

@@ -463,8 +463,11 @@ func TestNumbersThatCannotBeTrustedAreNull(t *testing.T) {
 	if e := changes[0].Effect; e.Shift != nil || e.Low != nil || e.High != nil || e.ShiftReason != why || e.LowReason != why || e.HighReason != why || e.BeforeMS != 5.875 {
 		t.Errorf("%+v", e)
 	}
+	if got := changes[0].Medians(); got != "–" {
+		t.Errorf("the times of what is not comparable are given: %s", got)
+	}
 	both := changes[1]
-	if both.Key != "mask_cache, fft_cache" || both.Before != "true, true" || len(both.Settings) != 2 || both.Settings[1] != (Setting{"fft_cache", "true", "false"}) || *both.Effect.Shift != 0.25 {
+	if both.Medians() == "–" || both.Key != "mask_cache, fft_cache" || both.Before != "true, true" || len(both.Settings) != 2 || both.Settings[1] != (Setting{"fft_cache", "true", "false"}) || *both.Effect.Shift != 0.25 {
 		t.Errorf("%+v", both)
 	}
 	if last := changes[2]; last.Effect != nil || last.EffectReason != "not enough comparable iterations: 200 before, 5 after; the run ended first" {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"flag"
 	"io"
+	"math"
 	"regexp"
 	"strings"
 	"testing"
@@ -330,6 +331,33 @@ func TestAReportSaysWhatOthersTook(t *testing.T) {
 		}
 		if got := strings.Count(b.String(), "Other programs"); got != n || n == 1 && !strings.Contains(b.String(), want) {
 			t.Errorf("%d times, want %d:\n%s", got, n, b.String())
+		}
+	}
+}
+
+// ablated is a writer that sees the table of an ablation at the end.
+type ablated struct{ *runreport.Writer }
+
+func (a ablated) See(s *profiles.Snapshot) {
+	beside := *s
+	beside.Compared = &profiles.Ablation{Rows: []profiles.AblationRow{
+		{Key: "amp", Off: "off", On: "bf16", Effect: 0.0052, Low: -0.15, High: 0.18, Groups: 8},
+		{Key: "cache", Off: "false", On: "true", Effect: 0.005, Low: math.Inf(-1), High: math.Inf(1), Groups: 1},
+	}}
+	a.Writer.See(&beside)
+}
+
+// An ablation gives an effect once, rounded as its interval.
+func TestAnAblationGivesAnEffectOnce(t *testing.T) {
+	var b bytes.Buffer
+	w := runreport.NewMarkdown(&b, from)
+	exporttest.Story{Iterations: 100}.Follow(ablated{w})
+	if err := w.Close(0); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"| amp | off | bf16 | 1 % [−15, 18] |", "| cache | false | true | +0.5 % |"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("the report lacks %q:\n%s", want, b.String())
 		}
 	}
 }

@@ -249,7 +249,9 @@ func (f *facts) earlierAnnotations() (all []ofStart) {
 func (f *facts) forks() section {
 	s := section{ID: "forks", Title: "Changes on equal terms",
 		Head: []string{"Change", "Series", "Before", "After", "Difference", "95 % interval", "Pairs"}, Align: "llr",
-		Intro: "From the same points, the run went on under the settings before and after a change."}
+		Intro: "From the same points, the run went on under the settings before and after a change. Before and " +
+			"after are means over the pairs; the difference is not theirs but Hodges and Lehmann's estimate over the " +
+			"pairs' differences, which one outlier moves less."}
 	for i := range f.summary.Changes {
 		c := &f.summary.Changes[i]
 		if c.Fork == nil {
@@ -288,15 +290,14 @@ func (f *facts) ablation() section {
 		title += " before the restart"
 	}
 	s := section{ID: "ablation", Title: title,
-		Head: []string{"Setting", "Off", "On", "Effect on the time of an iteration", "95 % interval", "Verdict"}}
+		Head: []string{"Setting", "Off", "On", "Effect on the time of an iteration [95 % interval]", "Verdict"}}
 	for i := range a.Rows {
 		r := &a.Rows[i]
-		interval := "–"
+		effect := strings.TrimSpace(unit.SignedPercent(r.Effect))
 		if !math.IsInf(r.Low, 0) && !math.IsInf(r.High, 0) && !math.IsNaN(r.Low) {
-			interval = unit.ShareWithin(r.Effect, r.Low, r.High)
+			effect = unit.ShareWithin(r.Effect, r.Low, r.High)
 		}
-		s.Rows = append(s.Rows, []string{r.Key, r.Off, r.On, strings.TrimSpace(unit.SignedPercent(r.Effect)), interval,
-			r.Conclusion()})
+		s.Rows = append(s.Rows, []string{r.Key, r.Off, r.On, effect, r.Conclusion()})
 	}
 	return s
 }
