@@ -197,13 +197,6 @@ func (w *Writer) Cache(c loop.CacheCounters, squares float64, costs ...int64) {
 	w.Publish(b)
 }
 
-// Line publishes a line for the log.
-func (w *Writer) Line(severity int64, text string) {
-	b := texted(Record(loop.Line, 0, loop.Now()), 48, text)
-	binary.LittleEndian.PutUint64(b[32:], uint64(severity))
-	w.Publish(b)
-}
-
 // Answer publishes the answer to settings.
 func (w *Writer) Answer(step int64, generation uint32, outcome loop.Outcome, refused string) {
 	w.answer(step, generation, noBlock, outcome, refused)

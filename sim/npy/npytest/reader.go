@@ -93,9 +93,6 @@ func (r *Reader) Has(name string) bool { _, ok := r.arrays[name]; return ok }
 // Shape returns an array's shape, nil if there is none.
 func (r *Reader) Shape(name string) []int { return r.arrays[name].shape }
 
-// Kind returns an array's type as NumPy names it: "<f4".
-func (r *Reader) Kind(name string) string { return r.arrays[name].kind }
-
 // kinds are the types of elements by NumPy's names.
 var kinds = map[string]reflect.Kind{"<f4": reflect.Float32, "<f8": reflect.Float64, "|u1": reflect.Uint8,
 	"|b1": reflect.Bool, "<i4": reflect.Int32, "<i8": reflect.Int64,
