@@ -70,5 +70,5 @@ func (c *Change) Quality(of string) string {
 	if c.Drift == nil {
 		return "–"
 	}
-	return strings.TrimSpace(unit.Signed(*c.Drift, 2) + " " + of)
+	return strings.TrimSpace(unit.Difference(*c.Drift, of) + " " + of)
 }

@@ -38,11 +38,31 @@ func Signed(v float64, decimals int) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "–"
 	}
-	s := fmt.Sprintf("%.*f", decimals, math.Abs(v))
+	return sign(v) + fmt.Sprintf("%.*f", decimals, math.Abs(v))
+}
+
+func sign(v float64) string {
 	if v < 0 {
-		return "−" + s
+		return "−"
 	}
-	return "+" + s
+	return "+"
+}
+
+// Difference formats a difference with its sign: of dB two decimals, of any other unit three significant digits,
+// "+0.0123" or "−4.56e-04". One that rounds to 0 has no sign.
+func Difference(v float64, unit string) string {
+	switch a := math.Abs(v); {
+	case unit == "dB" && a < 0.005:
+		return "0.00"
+	case v == 0:
+		return "0"
+	case unit == "dB" || math.IsNaN(v) || math.IsInf(v, 0):
+		return Signed(v, 2)
+	case a < 0.0009995 || a >= 9995:
+		return sign(v) + fmt.Sprintf("%.2e", a)
+	default:
+		return Signed(v, max(0, 2-int(math.Floor(math.Log10(round3(a))))))
+	}
 }
 
 // AxisLabel formats a value on an axis, as short as possible: "0.01", "2e-4".

@@ -9,13 +9,13 @@ import (
 	"prismtop/tui/tuitest"
 )
 
-// A fork's result is in the summary, also of a change without another result.
+// A fork's result is in the summary, also of a change without another result, and of a loss with three digits.
 func TestASummaryHasTheResultOfAFork(t *testing.T) {
 	s := *tuitest.Finished()
 	s.Effects = append([]profiles.Effect{}, s.Effects...)
 	s.Effects[0].Fork = &profiles.Fork{Arm: 50, Done: 8,
-		Rows: []profiles.ForkRow{{Difference: 0.1, Low: 0.05, High: 0.15}}}
-	if text := SummaryWithin(&s, 0); !strings.Contains(text, "    Forked 8 times over 50 iterations: ") || !strings.Contains(text, "+0.10 [+0.05, +0.15]") {
+		Rows: []profiles.ForkRow{{Difference: -0.0012345, Low: -0.002, High: 0.00045678}}}
+	if text := SummaryWithin(&s, 0); !strings.Contains(text, "    Forked 8 times over 50 iterations: old −0.00123 [−0.00200, +4.57e-04]\n") {
 		t.Errorf("the summary is\n%s", text)
 	}
 }

@@ -82,24 +82,19 @@ var effectColumns = []effectColumn{
 			return text, theme.Plain
 		}
 	}},
-	{qualityTitle, 9, 2, func(e *profiles.Effect) (string, theme.Style) {
-		if !e.HasQuality {
-			return "–", theme.Faint
-		}
-		return drift(e.QualityDrift), theme.Faint
-	}},
+	{qualityTitle, 9, 2, nil},
 }
 
 // qualityTitle is the title of the column of the quality, where that is in dB.
 const qualityTitle = "dB change"
 
-// titleOf returns the title of a column in this run.
+// titleOf returns the title of a column in this run, which may take one of the two cells between columns.
 func (p *effects) titleOf(title string) string {
 	if title != qualityTitle || p.Snap == nil {
 		return title
 	}
-	if q := p.Snap.Run.Schema.QualityInfo(); q.Name != "" && q.Unit != "dB" {
-		return words.FittingOrLast(chart.Width(qualityTitle), q.Title+" change", q.Title)
+	if q := p.Snap.Run.Schema.QualityInfo(); q.Unit != "dB" {
+		return words.FittingOrLast(chart.Width(qualityTitle)+1, q.Title+" change", q.Title)
 	}
 	return title
 }
@@ -142,8 +137,9 @@ const (
 )
 
 // effectLayout returns the columns of a table of w cells, the width for the change before them,
-// and the width for the forest after them; 0 for no forest.
-func effectLayout(w int) (shown []effectColumn, name, behind int) {
+// and the width for the forest after them; 0 for no forest. Without a quality, its column is left out.
+func effectLayout(w int, quality bool) (shown []effectColumn, name, behind int) {
+	there := func(col *effectColumn) bool { return quality || col.title != qualityTitle }
 	room := w
 	if w >= effectForestFrom {
 		room -= effectForestLeast + 2
@@ -152,7 +148,7 @@ func effectLayout(w int) (shown []effectColumn, name, behind int) {
 	for rank := range effectRanks + 1 {
 		more := 0
 		for _, col := range effectColumns {
-			if col.rank == rank {
+			if col.rank == rank && there(&col) {
 				more += col.width + 2
 			}
 		}
@@ -162,7 +158,7 @@ func effectLayout(w int) (shown []effectColumn, name, behind int) {
 		used, last = used+more, rank
 	}
 	for _, col := range effectColumns {
-		if col.rank <= last {
+		if col.rank <= last && there(&col) {
 			shown = append(shown, col)
 		}
 	}
@@ -188,7 +184,7 @@ func wordRows(w, h int, e *profiles.Effect) int {
 
 func (p *effects) table(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
 	w, h := c.Size()
-	shown, name, behind := effectLayout(w)
+	shown, name, behind := effectLayout(w, s.Run.Schema.QualityInfo().Name != "")
 	p.titles(c, shown, name)
 	spoken := wordRows(w, h, &s.Effects[len(s.Effects)-1-p.At])
 	rows := h - effectTitles - spoken
@@ -265,8 +261,13 @@ func (p *effects) whiskers(s *profiles.Snapshot, first, last int, named bool) []
 
 // cell returns the text of an effect in a column.
 func (p *effects) cell(s *profiles.Snapshot, e *profiles.Effect, col *effectColumn) (string, theme.Style) {
-	if col.cell != nil {
+	switch {
+	case col.cell != nil:
 		return col.cell(e)
+	case col.title == qualityTitle && !e.HasQuality:
+		return "–", theme.Faint
+	case col.title == qualityTitle:
+		return unit.Difference(e.QualityDrift, s.Run.Schema.QualityInfo().Unit), theme.Faint
 	}
 	text, style := outcome(s, e)
 	if strings.HasSuffix(text, "%") {
@@ -279,7 +280,7 @@ func (p *effects) titles(c *chart.Canvas, columns []effectColumn, x int) {
 	c.Text(2, 0, words.Fitting(x-2, "change, newest first", "newest first"), theme.Faint)
 	for _, col := range columns {
 		x += col.width + 2
-		c.TextRight(x, 0, chart.Cut(p.titleOf(col.title), col.width), theme.Faint)
+		c.TextRight(x, 0, chart.Cut(p.titleOf(col.title), col.width+1), theme.Faint)
 	}
 }
 
@@ -323,7 +324,7 @@ func (p *effects) inWords(c *chart.Canvas, s *profiles.Snapshot, e *profiles.Eff
 	case e.Open():
 		text += fmt.Sprintf("%d iterations before, %d after; %d more are needed.", e.NBefore, e.NAfter, e.Needed)
 	case e.Enough:
-		text += fmt.Sprintf("%s, not comparable: %s. %s", words.Medians(e), why, meanwhile(s, e))
+		text += strings.TrimSpace(fmt.Sprintf("%s, not comparable: %s. %s", words.Medians(e), why, meanwhile(s, e)))
 		advice = p.compareBy(s, e)
 	default:
 		if e.Ended && e.Needed > 0 {
@@ -421,22 +422,17 @@ func reading(s *profiles.Snapshot, e *profiles.Effect) string {
 	case profiles.Equal:
 		text = "That is equal within 1 %. "
 	}
-	return text + meanwhile(s, e)
+	return strings.TrimSpace(text + meanwhile(s, e))
 }
 
-// meanwhile describes what the quality did.
+// meanwhile describes what the quality did; "" in a run without one.
 func meanwhile(s *profiles.Snapshot, e *profiles.Effect) string {
-	if !e.HasQuality {
+	switch q := s.Run.Schema.QualityInfo(); {
+	case q.Name == "":
+		return ""
+	case !e.HasQuality:
 		return "Quality was not measured on both sides."
+	default:
+		return fmt.Sprintf("Training went on meanwhile: %s %s.", q.Title, words.QualityDrift(s, e.QualityDrift))
 	}
-	return fmt.Sprintf("Training went on meanwhile: %s %s.", s.Run.Schema.QualityInfo().Title,
-		words.QualityDrift(s, e.QualityDrift))
-}
-
-// drift formats a difference in dB; one that rounds to 0 has no sign.
-func drift(v float64) string {
-	if math.Abs(v) < 0.005 {
-		return "0.00"
-	}
-	return unit.Signed(v, 2)
 }

@@ -2,6 +2,7 @@ package screen
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/profilestest"
+	"prismtop/sim/prism"
 	"prismtop/tui/layout"
 	"prismtop/tui/tuitest"
 )
@@ -127,4 +129,35 @@ func emptyRows(frame string) (n int) {
 		}
 	}
 	return n
+}
+
+// The last column of effects is the change of the run's quality in that quality's digits. A run without one has no such
+// column, and nothing is said of it.
+func TestEffectsHaveTheQualityOfTheRun(t *testing.T) {
+	shown := func(change func(*profiles.Snapshot)) string {
+		s := *tuitest.Eventful()
+		s.Run.Schema.Series = slices.Clone(s.Run.Schema.Series)
+		s.Effects = slices.Clone(s.Effects)
+		change(&s)
+		return frameOf(zoomed(t, 200, 60, idEffects, &s, "down"))
+	}
+	accuracy := shown(func(s *profiles.Snapshot) {
+		q := &s.Run.Schema.Series[prism.SeriesPSNR]
+		q.Title, q.Unit = "acc", ""
+		for i := range s.Effects {
+			s.Effects[i].QualityDrift, s.Effects[i].HasQuality = 0.00123, true
+		}
+	})
+	none := shown(func(s *profiles.Snapshot) {
+		s.Run.Schema.Quality = ""
+		for i := range s.Effects {
+			s.Effects[i].HasQuality = false
+		}
+	})
+	if !strings.Contains(accuracy, "   memory acc change  time") || !strings.Contains(accuracy, " +0.00123 ") {
+		t.Errorf("of an accuracy, effects are\n%s", accuracy)
+	}
+	if !strings.Contains(none, " after     memory  time of") || strings.Contains(none, "Quality") {
+		t.Errorf("without a quality, effects are\n%s", none)
+	}
 }

@@ -189,20 +189,16 @@ func forked(s *profiles.Snapshot, r *profiles.ForkRow) string {
 	case r.Equal:
 		return info.Title + " the same bits"
 	case math.IsInf(r.Low, 0):
-		return fmt.Sprintf("%s %s %s", info.Title, unit.Signed(r.Difference, 2), info.Unit)
+		return fmt.Sprintf("%s %s %s", info.Title, unit.Difference(r.Difference, info.Unit), info.Unit)
 	}
-	return fmt.Sprintf("%s %s [%s, %s] %s", info.Title, unit.Signed(r.Difference, 2), unit.Signed(r.Low, 2),
-		unit.Signed(r.High, 2), info.Unit)
+	return fmt.Sprintf("%s %s [%s, %s] %s", info.Title, unit.Difference(r.Difference, info.Unit),
+		unit.Difference(r.Low, info.Unit), unit.Difference(r.High, info.Unit), info.Unit)
 }
 
-// QualityDrift formats a difference of the schema's quality with its unit; one that rounds to 0
-// has no sign.
+// QualityDrift formats a difference of the schema's quality with its unit.
 func QualityDrift(s *profiles.Snapshot, v float64) string {
-	text := "0.00"
-	if math.Abs(v) >= 0.005 {
-		text = unit.Signed(v, 2)
-	}
-	return strings.TrimSpace(text + " " + s.Run.Schema.QualityInfo().Unit)
+	of := s.Run.Schema.QualityInfo().Unit
+	return strings.TrimSpace(unit.Difference(v, of) + " " + of)
 }
 
 // Detail returns the numbers behind an effect, only the most important ones if w cells are too
@@ -214,7 +210,7 @@ func Detail(s *profiles.Snapshot, e *profiles.Effect, w int) (text string, warn 
 	switch {
 	case !e.HasQuality:
 		quality = title + " not measured"
-	case math.Abs(e.QualityDrift) < 0.005:
+	case strings.HasPrefix(QualityDrift(s, e.QualityDrift), "0"):
 		quality = title + " unchanged"
 	}
 	why, brief := e.Incomparable()
