@@ -204,6 +204,9 @@ func (r *Run) Ablate(o ablation.Options) error {
 // assign returns the requested settings with some changed; the caller holds mu.
 func (r *Run) assign(sets []settings.Assignment) (settings.Values, error) {
 	next, live := r.wanted, true
+	if r.once.Load() && r.over.Load() {
+		return next, errEnded
+	}
 	for _, a := range sets {
 		var err error
 		if next, err = next.Set(a.Key, a.Value); err == nil {
@@ -213,6 +216,9 @@ func (r *Run) assign(sets []settings.Assignment) (settings.Values, error) {
 			return next, err
 		}
 		k, _ := next.Lookup(a.Key)
+		if r.once.Load() && !k.Live && next.Get(a.Key) != r.wanted.Get(a.Key) {
+			return next, fmt.Errorf("%s = %s: cannot change in this run: %s", a.Key, a.Value, k.Fixed)
+		}
 		live = live && k.Live
 	}
 	next = experiment.Overruled(next.Settled(), sets)

@@ -11,9 +11,11 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/aggregate"
 	"prismtop/profiles/await/awaittest"
+	"prismtop/profiles/settings"
 	"prismtop/profiles/stream"
 	"prismtop/sim/ablation"
 	"prismtop/sim/prism"
+	"prismtop/sim/workload"
 	"prismtop/sim/workloads"
 )
 
@@ -132,5 +134,42 @@ func TestAShortIterationIsNotCut(t *testing.T) {
 	ends(t, r)
 	if r.loop.work == nil || !r.loop.work.(*prism.Reconstruction).Reconstructed() || r.loop.index != a.Tick(time.Now()).Index {
 		t.Errorf("%d iterations ended, %d were told of", r.loop.index, a.Tick(time.Now()).Index)
+	}
+}
+
+// once makes tasks that cannot be restarted.
+type once struct{ workload.Maker }
+
+func (m once) New(ctx context.Context, v settings.Values, in workload.Inputs) (workload.Task, error) {
+	task, err := m.Maker.New(ctx, v, in)
+	if err != nil {
+		return nil, err
+	}
+	return onceTask{task.(*prism.Reconstruction)}, nil
+}
+
+type onceTask struct{ *prism.Reconstruction }
+
+func (onceTask) Unable() []profiles.CommandKind {
+	return []profiles.CommandKind{profiles.RestartCommand}
+}
+
+// No setting waits for the next run of a task that has none: while it runs, those that are read at its start are
+// refused, and after it all are.
+func TestNothingWaitsForARunThatNeverBegins(t *testing.T) {
+	maker := once{workloads.PRISM(workloads.Devices{})}
+	v := configured(t, append(small, "threshold=0", "iterations=1000000")...)
+	r, a := start(t, Options{Maker: maker, Settings: v, Linger: true})
+	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
+	if err := r.Set("seed", "7"); err == nil || !strings.Contains(err.Error(), "seed = 7: cannot change in this run: ") {
+		t.Errorf("seed: %v", err)
+	}
+	if err := errors.Join(r.Set("seed", v.Get("seed")), r.Set("threads", "1")); err != nil {
+		t.Errorf("settings that stay or are live: %v", err)
+	}
+	r, a = start(t, Options{Maker: maker, Settings: configured(t, append(small, "max_iterations=5")...), Linger: true})
+	until(t, a, "its end", func(s *profiles.Snapshot) bool { return s.State == profiles.Finished })
+	if err := r.Set("threads", "1"); !errors.Is(err, errEnded) {
+		t.Errorf("after the run: %v", err)
 	}
 }

@@ -153,6 +153,7 @@ func (l *loop) begin(r *Run, c candidate, from *Resumed) {
 		info.GPUReason = cmp.Or(r.options.GPUReason(), info.GPUReason)
 	}
 	info.Able = able(l.work)
+	r.once.Store(!info.Able.Has(profiles.RestartCommand))
 	if b, ok := r.options.Maker.(workload.Bounded); ok && r.options.Needs != nil {
 		info.Most, _ = b.Most(c.settings)
 	}

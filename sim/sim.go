@@ -104,6 +104,7 @@ type Run struct {
 
 	pending atomic.Bool   // commands are queued
 	over    atomic.Bool   // finished or failed: waits for a restart
+	once    atomic.Bool   // it cannot be restarted: no setting waits for a next run
 	wake    chan struct{} // ends the wait of a paused run
 	done    chan struct{}
 

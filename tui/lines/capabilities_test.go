@@ -68,3 +68,22 @@ func TestEveryCommandIsAWord(t *testing.T) {
 		t.Errorf("asked for %q", called)
 	}
 }
+
+// lasting is a run that cannot be restarted.
+type lasting struct{ *tuitest.Recorder }
+
+func (lasting) Able(s *profiles.Snapshot) profiles.Kinds {
+	return s.Able().Without(profiles.RestartCommand)
+}
+
+func TestARunWithoutARestartPromisesNone(t *testing.T) {
+	out := &tuitest.Transcript{}
+	l := lines{out: out, source: lasting{tuitest.NewRecorder()}, snap: tuitest.Running()}
+	for _, typed := range []string{"help", "settings"} {
+		l.obey(typed)
+	}
+	text := out.String()
+	if !strings.Contains(text, "which cannot change in this run:") || strings.Contains(text, "next run") || strings.Contains(text, "next start") {
+		t.Errorf("a next run is promised:\n%s", text)
+	}
+}

@@ -342,8 +342,11 @@ func (l *lines) verb(text string) (ok bool) {
 func (l *lines) help() []string {
 	texts := []string{"status: progress on one line", "summary: times by phase, memory, caches, effects, quality"}
 	if l.can(profiles.SetCommand) {
-		texts = append(texts, "settings: what can be changed, its value, and the one that waits for the next start",
-			"NAME=VALUE: change a setting, as amp=bf16 now or radius=24 for the next run")
+		waits, as := "", "as threads=1"
+		if l.can(profiles.RestartCommand) {
+			waits, as = ", and the one that waits for the next start", "as amp=bf16 now or radius=24 for the next run"
+		}
+		texts = append(texts, "settings: what can be changed, its value"+waits, "NAME=VALUE: change a setting, "+as)
 	} else {
 		texts = append(texts, "settings: what the run has")
 	}
@@ -483,8 +486,6 @@ func (l *lines) set(key, value string) {
 	switch {
 	case err != nil:
 		l.say("not changed: %v", err)
-	case !l.can(profiles.RestartCommand) && (l.snap != nil && words.Ended(l.snap.State) || !words.Live(l.table(), key)):
-		l.say("%s = %s for the next run", key, value)
 	case l.snap != nil && words.Ended(l.snap.State) || !words.Live(l.table(), key):
 		l.say("%s = %s for the next run: restart begins it", key, value)
 	default:
@@ -532,7 +533,7 @@ func (l *lines) settings() {
 	}
 	next := "from the next start on, which restart makes:"
 	if !l.can(profiles.RestartCommand) {
-		next = "from the next start on:"
+		next = "which cannot change in this run:"
 	}
 	if !l.can(profiles.SetCommand) {
 		list("the settings of this run, which cannot be changed from here:", func(*settings.Key) bool { return true })

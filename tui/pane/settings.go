@@ -39,7 +39,7 @@ type settingsView struct {
 
 // settingsRow is a heading or a setting.
 type settingsRow struct {
-	heading string
+	heading string        // its text; readAtTheStart for that of the settings that are not live
 	key     *settings.Key // nil for a heading
 }
 
@@ -51,12 +51,12 @@ func newSettingsView(h Host) *settingsView {
 
 // list lists the settings of a table.
 func (p *settingsView) list(t *settings.Table) {
-	p.table, p.rows, p.at, p.top, p.input, p.fault, p.Stale = t, settingsRows(t, p.host), 0, 0, nil, "", true
+	p.table, p.rows, p.at, p.top, p.input, p.fault, p.Stale = t, settingsRows(t), 0, 0, nil, "", true
 	p.move(0, 1)
 }
 
 // settingsRows returns the live settings, those that affect speed first, followed by the others.
-func settingsRows(t *settings.Table, h Host) []settingsRow {
+func settingsRows(t *settings.Table) []settingsRow {
 	var live, fixed []settingsRow
 	keys := t.Keys()
 	for i := len(keys) - 1; i >= 0; { // the last group concerns the computation
@@ -81,20 +81,23 @@ func settingsRows(t *settings.Table, h Host) []settingsRow {
 		}
 	}
 	if len(fixed) > 0 {
-		live = append(live, settingsRow{heading: readAtTheStart(h)})
+		live = append(live, settingsRow{heading: readAtTheStart})
 	}
 	return append(live, fixed...)
 }
 
 // readAtTheStart is the heading of the settings that take effect at the next run.
-func readAtTheStart(h Host) string {
+const readAtTheStart = "Read at the start"
+
+// text returns a heading as this run has it: what it is able to is known once it began.
+func (r *settingsRow) text(h Host) string {
 	switch {
-	case !h.Tunable():
-		return "Read at the start"
+	case r.heading != readAtTheStart || !h.Tunable():
+		return r.heading
 	case h.Keys().Of("restart") == "":
-		return "Read at the start: changes wait for the next run"
+		return "Cannot change in this run"
 	}
-	return h.Keys().Say("Read at the start: changes wait for the next run, which {restart|a restart} starts")
+	return h.Keys().Say(readAtTheStart + ": changes wait for the next run, which {restart|a restart} starts")
 }
 
 // Cells returns the pane as it is on the screen.
@@ -298,6 +301,9 @@ func (p *settingsView) Explain() []string {
 	about := explanations.Of("settings")
 	if len(p.table.Dependent()) > 0 {
 		about = append(about, explanations.Of("settings, threshold")...)
+	}
+	if p.host.Keys().Of("restart") == "" {
+		return slices.Concat(about, effect, from)
 	}
 	return slices.Concat(about, effect, from, explanations.Of("settings, start"))
 }

@@ -96,7 +96,7 @@ func (p *settingsView) headings(c *chart.Canvas, w int) {
 func (p *settingsView) row(c *chart.Canvas, y, w, i int, s *profiles.Snapshot) {
 	r := p.rows[i]
 	if r.heading != "" {
-		c.Text(0, y, chart.Cut(r.heading, w), theme.Title)
+		c.Text(0, y, chart.Cut(r.text(p.host), w), theme.Title)
 		return
 	}
 	k := r.key

@@ -157,6 +157,28 @@ func TestOnlyARunWithAResultIsSaved(t *testing.T) {
 	}
 }
 
+// A run that cannot be restarted, such as that of a program, promises no next run.
+func TestARunWithoutARestartPromisesNone(t *testing.T) {
+	s := *tuitest.Running()
+	s.Run.Able = s.Run.Able.Without(profiles.RestartCommand)
+	m, _ := screen(t, 120, 60, Options{Settings: s.Settings}, colorprofile.ANSI256, &s)
+	press(m, ",")
+	list := frameOf(m)
+	press(m, "?")
+	explained := frameOf(m)
+	over := s
+	over.State = profiles.Finished
+	ended, _ := screen(t, 120, 60, Options{}, colorprofile.ANSI256, &over)
+	if !strings.Contains(list, "Cannot change in this run") {
+		t.Errorf("the settings:\n%s", list)
+	}
+	for _, text := range []string{list, explained, footerOf(ended)} {
+		if strings.Contains(text, "next run") || strings.Contains(text, "restart") || strings.Contains(text, "AMP") && text == footerOf(ended) {
+			t.Errorf("a next run is promised:\n%s", text)
+		}
+	}
+}
+
 // Units of work have the workload's name.
 func TestUnitsAreCalledWhatTheyAre(t *testing.T) {
 	s := plainRun()

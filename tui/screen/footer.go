@@ -79,7 +79,7 @@ func (f *footer) offered(how naming, room int) []widget.KeyGroup {
 	}
 	table := f.table(room)
 	groups := f.keyGroups(table, how)
-	if f.run.over() && !f.keys.can(profiles.PlayCommand) && len(f.keys.Rows(keys.Settings)) > 0 {
+	if f.run.over() && f.keys.can(profiles.RestartCommand) && len(f.keys.Rows(keys.Settings)) > 0 {
 		label := widget.KeyGroup{Pieces: []widget.Piece{{Text: "next run:", Style: theme.Strong}}, Rank: 3}
 		groups = append([]widget.KeyGroup{label}, groups...)
 	}
@@ -133,12 +133,12 @@ func (f *footer) told(c *chart.Canvas, y, room int, keys []widget.Piece) {
 }
 
 // afterTheEnd returns the rows of a run that is over: those that need a running run give way to restart and save.
-// Settings are the first to be dropped, unless they were changed for the next run.
+// Settings are the first to be dropped, unless they were changed for the next run. Without a restart, none is left.
 func (f *footer) afterTheEnd(table []keys.Row, room int) []keys.Row {
 	var left []keys.Row
 	for _, r := range table {
 		switch {
-		case r.During:
+		case r.During, r.Setting != nil && !f.keys.can(profiles.RestartCommand):
 			continue
 		case r.Action == "restart":
 			if changed := f.run.changedNext(); len(changed) > 0 {
