@@ -339,18 +339,28 @@ func unknownEnvironment(names []string, table *settings.Table) error {
 	return fmt.Errorf("environment %s: no such setting%s", strings.Join(names, ", "), hint)
 }
 
-func (src Sources) applySets(v settings.Values, origins settings.Origins) (settings.Values, error) {
+// Assignments returns what Sets assign.
+func (src Sources) Assignments() (all []settings.Assignment, err error) {
 	for _, set := range src.Sets {
 		key, value, ok := strings.Cut(set, "=")
 		if !ok {
-			return v, fmt.Errorf("flag --set %q: must be key=value", set)
+			return nil, fmt.Errorf("flag --set %q: must be key=value", set)
 		}
-		key = strings.TrimSpace(key)
-		var err error
-		if v, err = v.Set(key, value); err != nil {
+		all = append(all, settings.Assignment{Key: strings.TrimSpace(key), Value: value})
+	}
+	return all, nil
+}
+
+func (src Sources) applySets(v settings.Values, origins settings.Origins) (settings.Values, error) {
+	all, err := src.Assignments()
+	if err != nil {
+		return v, err
+	}
+	for _, a := range all {
+		if v, err = v.Set(a.Key, a.Value); err != nil {
 			return v, fmt.Errorf("flag --set: %w", src.Shelves.explained(v.Table(), err))
 		}
-		origins[key] = "flag --set"
+		origins[a.Key] = "flag --set"
 	}
 	return v, nil
 }

@@ -114,7 +114,8 @@ func (f *pythonFlags) turnsFlags(cmd *cobra.Command, args []string) (arguments [
 	case script == "" && !at.IsDir():
 		return nil, fmt.Errorf("flag --base: %s: must be a folder", f.base)
 	}
-	if err := errors.Join(f.against.sound(), f.soundLimits(cmd)); err != nil {
+	_, err = f.soundSettings(cmd)
+	if err = errors.Join(f.against.sound(), err); err != nil {
 		return nil, err
 	}
 	arguments = []string{"python", "--" + tiedFlag}

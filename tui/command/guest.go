@@ -41,6 +41,7 @@ type guest struct {
 	rings  string // folder
 	leave  bool   // at a limit, it goes on
 	goesOn bool   // it is not prismtop's to end: it is left as it was
+	found  bool   // it ran before this prismtop
 	remote *pythonProcess
 	screen bool // the run is on a screen, where what it prints has a pane
 
@@ -154,6 +155,7 @@ func adopt(left *loop.Left) (*guest, error) {
 	r.Skip()
 	p := newGuest(filepath.Base(g.Script), left.Folder)
 	p.pid, p.tree, p.goesOn = machine.GroupOf(left.PID), machine.NewTree(left.PID), g.Attached
+	p.found = true
 	p.file, err = sessions.OutputOf(left.PID)
 	if err != nil {
 		p.file, _ = os.Open(os.DevNull)
@@ -641,6 +643,13 @@ func (p *guest) end() bool {
 	}
 	p.ending.Do(p.signalUntilOver)
 	return p.hasEnded()
+}
+
+// refuse ends a program whose run cannot begin; one that ran before goes on.
+func (p *guest) refuse() {
+	if p.goesOn || !p.found {
+		p.end()
+	}
 }
 
 // signalUntilOver ends the program by signals, or gives up.

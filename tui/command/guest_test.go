@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +14,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"prismtop/tui/terminal"
 )
 
 // Between prismtop's own lines, what a program prints is passed on in whole lines, and progress bars in their last state.
@@ -160,5 +163,27 @@ func TestTheMemoryOfAProgramIsKeptAtItsEnd(t *testing.T) {
 	rss, peak, reason = 0, 0, "/proc/1/status lacks VmRSS and VmHWM"
 	if now, most, why := of(); now != 3e6 || most != 5e6 || why != "" {
 		t.Errorf("%d of %d bytes, %q", now, most, why)
+	}
+}
+
+// A program whose run cannot begin, as for a knob that it does not have, is ended, unless it ran before.
+func TestAProgramThatRanBeforeIsNotEndedByARefusal(t *testing.T) {
+	cmd := exec.Command("sleep", "600")
+	terminal.NewSession(cmd)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p := newGuest("train.py", "")
+	p.pid, p.found = cmd.Process.Pid, true
+	go func() {
+		_ = cmd.Wait()
+		close(p.over)
+	}()
+	if p.refuse(); p.ended {
+		t.Error("it was told to end")
+	}
+	p.found = false
+	if p.refuse(); !p.hasEnded() {
+		t.Error("one that prismtop started goes on")
 	}
 }

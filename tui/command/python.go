@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prismtop/profiles"
+	"prismtop/profiles/export"
 	"prismtop/profiles/loop"
 	"prismtop/profiles/preset"
 	"prismtop/profiles/settings"
@@ -140,12 +141,8 @@ func (f *pythonFlags) execute(cmd *cobra.Command, args []string) error {
 	if cmd.Flags().Changed("base") {
 		return f.byTurns(cmd, args)
 	}
-	if err := errors.Join(f.record.check(cmd.Context(), cmd.Flags(), nil),
-		f.against.check(cmd.Context(), &f.record)); err != nil {
-		return cli.BadUsage(err)
-	}
-	if err := f.soundLimits(cmd); err != nil {
-		return cli.BadUsage(err)
+	if err := f.sound(cmd); err != nil {
+		return err
 	}
 	if f.detach && f.child == nil {
 		return f.begin(cmd)
@@ -209,18 +206,44 @@ func (f *pythonFlags) neverBegan(cmd *cobra.Command, why error) error {
 		outside.Schema(&loop.Greeting{}), outside.Name, why))
 }
 
-// soundLimits returns an error for flags that make no sense for any program, before one is started.
-func (f *pythonFlags) soundLimits(cmd *cobra.Command) error {
-	if _, err := f.targets(); err != nil {
+// sound returns an error for flags that make no sense for any program, or name files that cannot be written, before
+// one is started.
+func (f *pythonFlags) sound(cmd *cobra.Command) error {
+	if err := errors.Join(f.record.check(cmd.Context(), cmd.Flags(), nil),
+		f.against.check(cmd.Context(), &f.record)); err != nil {
+		return cli.BadUsage(err)
+	}
+	v, err := f.soundSettings(cmd)
+	if err == nil {
+		err = f.claim(cmd.Context(), v)
+	}
+	if err != nil {
+		return cli.BadUsage(err)
+	}
+	if _, err = f.look(cmd.Flags(), v); err != nil {
 		return err
 	}
+	handed, err := f.handOn(cmd.Context(), export.Source{}, cmd.Flags().Changed("metrics"))
+	if err != nil {
+		return cli.BadUsage(err)
+	}
+	handed.discard() // each is opened again once the loop is known
+	return nil
+}
+
+// soundSettings returns the settings that flags give to any program. Of those of --set, which are known once it trains,
+// it checks the form.
+func (f *pythonFlags) soundSettings(cmd *cobra.Command) (v settings.Values, err error) {
 	shelf, err := outside.Table(&loop.Greeting{})
 	if err != nil {
-		return err
+		return v, err
+	}
+	if _, err = f.Sources.Assignments(); err != nil {
+		return v, err
 	}
 	f.ReadFlags(cmd.Flags())
-	_, _, err = preset.Resolve(preset.Sources{Shelves: preset.Shelves{shelf}, Flags: f.Sources.Flags})
-	return err
+	v, _, err = preset.Resolve(preset.Sources{Shelves: preset.Shelves{shelf}, Flags: f.Sources.Flags})
+	return v, err
 }
 
 // adopt shows a loop that runs already: one whose prismtop has ended, or one that has had none.
@@ -231,6 +254,9 @@ func (f *pythonFlags) adopt(cmd *cobra.Command, args []string) error {
 	if f.keepMemory {
 		return cli.BadUsage(errors.New("flag --keep-memory: the program has started already: --set keep_memory=on " +
 			"switches it"))
+	}
+	if err := f.sound(cmd); err != nil {
+		return err
 	}
 	all := loop.List()
 	var p *guest
@@ -259,14 +285,14 @@ func (f *pythonFlags) adopt(cmd *cobra.Command, args []string) error {
 func (f *pythonFlags) watchProgram(cmd *cobra.Command, p *guest) error {
 	w, err := f.joins(p.loop)
 	if err != nil {
-		p.end()
+		p.refuse()
 		return err
 	}
 	f.Of, f.program = &w, p
 	f.maker = w.Maker
 	v, err := f.settings(cmd)
 	if err != nil {
-		p.end()
+		p.refuse()
 		return cli.BadUsage(err)
 	}
 	if p.file.Name() != os.DevNull {
