@@ -258,27 +258,35 @@ func (f *pythonFlags) adopt(cmd *cobra.Command, args []string) error {
 	if err := f.sound(cmd); err != nil {
 		return err
 	}
-	all := loop.List()
-	var p *guest
-	var err error
-	if i := slices.IndexFunc(all, func(l loop.Left) bool { return l.PID == f.pid }); i >= 0 {
-		if all[i].Path == "" {
-			fmt.Fprintf(cli.Notes(cmd), "prismtop: %s (process %d) is shown after its second step\n",
-				all[i].Greeting.Script, f.pid)
-			if err := all[i].Await(cmd.Context()); err != nil {
-				return f.neverBegan(cmd, err)
-			}
-		}
-		p, err = adopt(&all[i])
-	} else {
-		p, err = remote(cmd.Context(), f.pid, cli.Notes(cmd))
+	restore := func() {}
+	if f.onScreen() {
+		restore = terminal.Hush(os.Stdin) // keys are for the screen
 	}
+	p, err := f.findLoop(cmd)
+	restore()
 	if err != nil {
 		return f.neverBegan(cmd, err)
 	}
 	p.leave = f.leave
 	defer p.close()
 	return f.watchProgram(cmd, p)
+}
+
+// findLoop takes over the loop of --pid, once it has taken its second step.
+func (f *pythonFlags) findLoop(cmd *cobra.Command) (*guest, error) {
+	all := loop.List()
+	i := slices.IndexFunc(all, func(l loop.Left) bool { return l.PID == f.pid })
+	if i < 0 {
+		return remote(cmd.Context(), f.pid, cli.Notes(cmd))
+	}
+	if all[i].Path == "" {
+		fmt.Fprintf(cli.Notes(cmd), "prismtop: %s (process %d) is shown after its second step\n",
+			all[i].Greeting.Script, f.pid)
+		if err := all[i].Await(cmd.Context()); err != nil {
+			return nil, err
+		}
+	}
+	return adopt(&all[i])
 }
 
 // watchProgram is the run of a program that greeted.

@@ -101,12 +101,14 @@ func (c *Console) Writer() io.Writer {
 	return c.streams.Output
 }
 
-// Take switches the terminal to the modes of the screen.
+// Take switches the terminal to the modes of the screen. What was typed before is discarded: it was for no screen that
+// anybody saw.
 func (c *Console) Take() error {
 	if c.keys == nil {
 		return nil
 	}
 	if ownsTTY && c.tty != nil {
+		flushInput(c.tty.file) // while ctrl+c is still a signal
 		if err := c.tty.makeRaw(); err != nil {
 			return err
 		}

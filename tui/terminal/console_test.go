@@ -52,3 +52,27 @@ func watchedSize(t *testing.T, c *Console, done chan struct{}, resize func()) {
 	close(done)
 	<-ended
 }
+
+// What is typed before a screen has the terminal is not for it.
+func TestAScreenGetsNoKeysFromBeforeIt(t *testing.T) {
+	x := ptytest.Open(t, 80, 24)
+	defer x.Close()
+	done := make(chan struct{})
+	c, err := Open(Streams{Input: x.TTY(), Output: x.TTY()}, func() {}, done)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	defer c.GiveBack()
+	x.Press("q")
+	x.See("q") // its echo: it waits to be read
+	if err := c.Take(); err != nil {
+		t.Fatal(err)
+	}
+	x.Press("b")
+	first := make([]byte, 1)
+	ptytest.Eventually(t, "a key", func() bool { n, _ := c.keys.Read(first); return n > 0 })
+	if first[0] != 'b' {
+		t.Errorf("the first key is %q, want b", first)
+	}
+}
