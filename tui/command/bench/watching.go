@@ -58,7 +58,7 @@ func benchWatchingCommand() *cobra.Command {
 	register(cmd, &f)
 	flags := cmd.Flags()
 	flags.IntVar(&o.Rounds, "rounds", 8, "groups of four blocks; below 6 there is no interval")
-	flags.DurationVar(&o.Block, "block", 4*time.Second, "measured time of a block")
+	flags.DurationVar(&o.Block, "block", 4*time.Second, "measured time of a block, more until it has 3 iterations")
 	flags.BoolVar(&asJSON, "json", false, "the result as one JSON object (prismtop docs json)")
 	return cmd
 }
@@ -199,23 +199,20 @@ func (w *watchingBench) block(ctx context.Context, watched bool) (log float64, e
 		return 0, err
 	}
 	w.records.Drain(func(*profiles.Event) {})
-	if err := w.sleep(ctx, w.Block); err != nil {
-		return 0, err
-	}
 	var first, last profiles.Iteration
-	n := 0
-	w.records.Drain(func(e *profiles.Event) {
-		if it, ok := e.Body.(*profiles.Iteration); ok {
-			if n == 0 {
-				first = *it
-			}
-			last = *it
-			n++
+	for n := 0; n < 3; { // a slow run's block is longer
+		if err := w.sleep(ctx, w.Block); err != nil {
+			return 0, err
 		}
-	})
-	if n < 3 {
-		return 0, fmt.Errorf("bench watching: %s in a block of %v: needs at least 3; see --block",
-			unit.Plural(n, "iteration", "iterations"), w.Block)
+		w.records.Drain(func(e *profiles.Event) {
+			if it, ok := e.Body.(*profiles.Iteration); ok {
+				if n == 0 {
+					first = *it
+				}
+				last = *it
+				n++
+			}
+		})
 	}
 	per := float64(last.Start-first.Start) / float64(last.Index-first.Index)
 	*to = append(*to, per)
