@@ -330,6 +330,9 @@ func (l *loop) iterate(cut context.Context) error {
 	}
 	l.waits = err == nil && outcome.NoIteration && !outcome.Finished
 	if err != nil && !errors.Is(err, workload.ErrDiverged) {
+		if l.measureLate(&outcome); outcome.UnitEnded { // before what failed
+			l.unitEnded(outcome.Result)
+		}
 		return fmt.Errorf("iteration %d: %w", l.index, err)
 	}
 	switch {

@@ -557,26 +557,34 @@ func TestAnEpochEndsAfterItsLastStep(t *testing.T) {
 	}
 }
 
-// What was measured of an earlier step only once the loop was over, such as its last picture, is of that step.
+// What was measured of an earlier step only once the loop was over, such as its last picture, is of that step; also where
+// the program failed.
 func TestWhatIsMeasuredAtTheEndIsOfItsStep(t *testing.T) {
-	r := followAs(t, strings.Replace(looptest.Greeting, `"each": true}]`, `"each": true}, {"name": "psnr_db", "better": "more", "group": "metrics"}, `+
-		`{"name": "val_acc", "better": "more", "group": "metrics"}]`, 1), time.Millisecond)
-	r.next(t)
-	r.stop()
-	last := int64(5000)
-	r.w.Step(looptest.Step{Step: last, Start: loop.Now(), Host: []int64{1000}, Series: []float64{0.5}})
-	r.w.EndEpoch(last-1, -1, 0, math.NaN(), 58)
-	r.w.EndEpoch(last, -1, 0, math.NaN(), math.NaN(), 0.75)
-	close(r.over)
-	for done := false; !done; {
+	for _, failure := range []error{nil, errors.New("train.py ended with exit status 3")} {
+		r := followAs(t, strings.Replace(looptest.Greeting, `"each": true}]`, `"each": true}, {"name": "psnr_db", "better": "more", "group": "metrics"}, `+
+			`{"name": "val_acc", "better": "more", "group": "metrics"}]`, 1), time.Millisecond)
+		r.next(t)
+		r.loop.Failure = func() error { return failure }
+		r.stop()
+		last := int64(5000)
+		r.w.Step(looptest.Step{Step: last, Start: loop.Now(), Host: []int64{1000}, Series: []float64{0.5}})
+		r.w.EndEpoch(last-1, -1, 0, math.NaN(), 58)
+		r.w.EndEpoch(last, -1, 0, math.NaN(), math.NaN(), 0.75)
+		if failure != nil {
+			r.w.State(loop.Failed)
+		}
+		close(r.over)
 		var err error
-		if _, done, err = r.Next(t.Context()); err != nil {
+		for done := false; !done && err == nil; {
+			_, done, err = r.Next(t.Context())
+		}
+		if (err != nil) != (failure != nil) {
 			t.Fatal(err)
 		}
-	}
-	s := r.a.Tick(time.Now())
-	if p, a := s.Series[1], s.Series[2]; p.Latest != 58 || p.Iteration != s.Index-2 || a.Latest != 0.75 || a.Iteration != s.Index-1 {
-		t.Errorf("after %d iterations: %+v, %+v", s.Index, p, a)
+		s := r.a.Tick(time.Now())
+		if p, a := s.Series[1], s.Series[2]; p.Latest != 58 || p.Iteration != s.Index-2 || a.Latest != 0.75 || a.Iteration != s.Index-1 {
+			t.Errorf("failed: %v, after %d iterations: %+v, %+v", failure, s.Index, p, a)
+		}
 	}
 }
 

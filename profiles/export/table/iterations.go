@@ -80,7 +80,7 @@ func (w *Writer) row(of *measured) {
 	}
 	w.milliseconds(it.Total)
 	for i := range w.schema.Phases {
-		if it.Phases[i] != 0 { // else it did not run
+		if it.Phases[i] != 0 && it.Flags&profiles.Unphased == 0 { // else it did not run, or was not timed
 			w.milliseconds(it.Phases[i])
 		} else {
 			w.line = append(w.line, ',')

@@ -98,6 +98,22 @@ func TestEveryIterationHasARow(t *testing.T) {
 	}
 }
 
+// An iteration whose phases were not timed has its time and no phases.
+func TestPhasesThatWereNotTimedAreEmpty(t *testing.T) {
+	events := exporttest.Events()
+	for i := range events {
+		if it, ok := events[i].Body.(*profiles.Iteration); ok && it.Index == 5 {
+			again := *it
+			again.Flags |= profiles.Unwatched | profiles.Unphased
+			events[i].Body = &again
+		}
+	}
+	iterations, _ := written(t, events)
+	if row := read(t, iterations)[5]; row["total_ms"] != "4.000123" || row["forward_ms"] != "" || row["loss_new"] == "" {
+		t.Errorf("the row is %v", row)
+	}
+}
+
 // What is measured again in an iteration, as the quality of a run that is stopped, replaces what was measured before, in
 // both tables.
 func TestTheLastMeasurementOfAnIterationIsItsValue(t *testing.T) {

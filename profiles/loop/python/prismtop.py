@@ -161,7 +161,7 @@ class Loop:
                 self.mark, self.last = value, moment
                 if device is not None:
                     device.mark(which)
-                if self.logged and not self.passes and (code == D1 or code == F0 and not (self.batch_items or self.explicit)):
+                if self.logged and not (self.passes or self.losses) and (code == D1 or code == F0 and not (self.batch_items or self.explicit)):
                     self.logged_between()
                 if code < F0:
                     continue
@@ -188,7 +188,7 @@ class Loop:
                 self.end_step()
                 self.exhausted, at = False, plain(m, at)
             elif code == LOST:
-                if self.habit and self.watch != "all" and not self.explicit:  # no other moment says where a step begins
+                if self.habit and self.last == O1 and not self.losses and self.watch != "all" and not self.explicit:  # no other moment says where a step begins
                     self.logged_between()
                 self.loss_sum += value
                 self.losses += 1
@@ -304,8 +304,6 @@ class Loop:
             self.epoch, self.place = source
         if self.told is not None:
             begins, self.fresh = self.fresh, False
-        if begins and self.watch != "all" and not self.habit:
-            self.logged_between()
         if not (begins and self.end_unit(t, self.early)) and self.early is not NANS:
             self.tell(self.step - 1, -1, 0, 0.0, self.early)
         if begins:
@@ -587,7 +585,7 @@ class Loop:
         self.watch = watch
         for p in self.guest.patches if self.guest is not None else []:
             if p.name != "__iter__":  # by which a step is placed meanwhile
-                p.put() if watch == "all" else p.take(watch == "losses")
+                p.put() if watch == "all" else p.take(watch == "losses" and (p.name == "backward" or len(self.series) > 1))
         self.warm = max(self.warm, self.warming)
         return {}
 

@@ -65,6 +65,7 @@ class Patch:
         self.ours = functools.wraps(self.original)(make(self.original))
         self.ours._torchdynamo_disable = True  # a compiler calls it and does not trace it
         self.quiet = getattr(self.ours, "quiet", self.ours)  # what stays while phases are not timed
+        self.quiet._torchdynamo_disable = True
         self.put()
 
     def put(self):
@@ -480,7 +481,7 @@ class Guest:
             except Exception as e:
                 loop.stop(e)
             return result
-        quiet._torchdynamo_disable, short.quiet = True, quiet
+        short.quiet = quiet
         code = getattr(original, "__code__", None)
         return short if code and code.co_varnames[:code.co_argcount] == BACKWARD and not code.co_flags & 12 else backward
 
@@ -553,6 +554,16 @@ class Guest:
             except Exception as e:
                 loop.stop(e)
             return batch
+
+        def quiet(iterator):
+            batch = original(iterator)
+            try:
+                if hot() or self.mine():
+                    add((D1, now()))  # what is logged from here on is of another step
+            except Exception as e:
+                loop.stop(e)
+            return batch
+        __next__.quiet = quiet
         return __next__
 
     def make_iter(self, original):

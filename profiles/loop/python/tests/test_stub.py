@@ -1062,8 +1062,7 @@ class Declared(Case):
         for i, s in steps.items():
             self.assertEqual(s.series[inside], i + 2)
             self.assertTrue(math.isnan(s.series[acc]))
-            if not s.flags & 16:
-                self.assertEqual(s.series[first], i + 2)
+            self.assertEqual(s.series[first], i + 2)
         late = {struct.unpack_from("<q", raw, 16)[0]: struct.unpack_from("<24d", raw, 320) for raw in got[6]}
         self.assertEqual([v[after] for i, v in sorted(late.items()) if i], list(range(3, 160)))
         self.assertEqual({i: v[acc] for i, v in late.items() if v[acc] == v[acc]}, {37: 0, 77: 1, 117: 2, 157: 3})
