@@ -180,7 +180,7 @@ type foresightJSON struct {
 }
 
 type foreseenPace struct {
-	Mean   float64 `json:"mean"` // which seconds_at_most counts with
+	Mean   float64 `json:"mean"` // seconds_at_most is computed from it
 	Median float64 `json:"median"`
 	P10    float64 `json:"p10"`
 	P90    float64 `json:"p90"`

@@ -225,7 +225,7 @@ class Loop:
                     self.batch_items = 0.0
 
     def logged_between(self):
-        """What was logged since the step before is over belongs to that one, but for a loss."""
+        """Gives what was logged since the last step to that step, except a loss."""
         if self.logged and self.step and any(v == v for v in self.values[1:]):
             self.habit |= self.watch == "all" and not self.exhausted
             self.early = array.array("d", [math.nan] + [e if v != v else v for e, v in zip(self.early[1:], self.values[1:])])
