@@ -97,7 +97,7 @@ func (r *settingsRow) text(h Host) string {
 	case h.Keys().Of("restart") == "":
 		return "Cannot change in this run"
 	}
-	return h.Keys().Say(readAtTheStart + ": changes wait for the next run, which {restart|a restart} starts")
+	return h.Keys().Say("Read at the start: changes wait for the next run, which {restart|a restart} starts")
 }
 
 // Cells returns the pane as it is on the screen.
