@@ -30,9 +30,9 @@ type ForkRow struct {
 	Series int // index in the schema
 	// Before and After are means over the pairs.
 	Before, After float64
-	// Difference is the centre of the pairs' differences, after minus before, by
-	// stats.SignedRank: not exactly that of the means. Its 95 % interval is infinite
-	// with fewer than stats.SignedRankLeast pairs.
+	// Difference is the centre of the pairs' differences, after minus before, estimated by
+	// stats.SignedRank; the difference of the means may be another. Its 95 % interval is
+	// infinite with fewer than stats.SignedRankLeast pairs.
 	Difference, Low, High float64
 	Equal                 bool // every pair ended bit-identical
 }

@@ -645,7 +645,7 @@ func (p *guest) end() bool {
 	return p.hasEnded()
 }
 
-// refuse ends a program whose run cannot begin; one that ran before goes on.
+// refuse ends the program when its run cannot begin, unless it was already running before prismtop came.
 func (p *guest) refuse() {
 	if p.goesOn || !p.found {
 		p.end()

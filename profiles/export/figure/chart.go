@@ -233,7 +233,7 @@ func (p *plotting) marks(plot *Plot) {
 	}
 }
 
-// numbers are those of neighbouring marks, and where the lines of the first and the last are.
+// numbers is a range of neighbouring marks with the positions of its first and last lines.
 type numbers struct {
 	first, last int
 	left, right float64

@@ -322,7 +322,7 @@ func TestChangesAreNumberedAndTheirReasonsWhole(t *testing.T) {
 	for _, at := range []int64{100, 1000, 1010, 1020, 1666, 1700, 4990} {
 		sum.Changes = append(sum.Changes, export.Change{Key: "threads", Before: "2", After: "1", Iteration: at, Without: why})
 	}
-	sum.Changes = sum.Changes[2:] // without those of the story
+	sum.Changes = sum.Changes[2:] // drop the story's own changes
 	var b bytes.Buffer
 	if err := Whole(d, sum).WriteSVG(&b); err != nil {
 		t.Fatal(err)
